@@ -1,0 +1,8 @@
+//! The words of the system: ids, entities, statuses, configuration, requests and answers of the HTTP API,
+//! and what makes each of them valid.
+//!
+//! *Architecture invariant:* no I/O, no AWS types, no clock, no randomness, no environment.
+
+pub mod entities;
+pub mod ids;
+pub mod time;
