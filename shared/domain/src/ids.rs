@@ -129,6 +129,47 @@ caller_chosen_id! {
     ProfileId
 }
 
+/// Hex SHA-256 of a user id: what stands for the user in keys and messages.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UserHash(String);
+
+/// Stands for the absent user of rows that were written without one.
+const NO_USER: &str = "-";
+
+impl UserHash {
+    /// The hash of a user.
+    #[must_use]
+    pub fn of(user: &UserId) -> Self {
+        Self(user.hash())
+    }
+
+    /// The partition of rows that belong to no user.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(NO_USER.to_owned())
+    }
+
+    /// The partition of rows of `user`, or of no user.
+    #[must_use]
+    pub fn of_optional(user: Option<&UserId>) -> Self {
+        user.map_or_else(Self::none, Self::of)
+    }
+
+    /// The hash as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads a hash that came in a message: 64 hex digits, or the mark of no user.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_hash = text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        (is_hash || text == NO_USER).then(|| Self(text.to_owned()))
+    }
+}
+
 /// Hex SHA-256 of a text.
 #[must_use]
 pub fn hash_hex(text: &str) -> String {
@@ -160,5 +201,13 @@ mod tests {
     fn caller_chosen_ids_lose_their_surrounding_white_space_and_must_not_be_blank() {
         assert_eq!(UserId::new("  ana ").unwrap().as_str(), "ana");
         assert_eq!(UserId::new(" \t\n"), Err(InvalidId::Blank));
+    }
+
+    #[test]
+    fn only_a_hash_or_the_mark_of_no_user_is_read_from_a_message() {
+        let hash = UserHash::of(&UserId::new("ana").unwrap());
+        assert_eq!(UserHash::parse(hash.as_str()), Some(hash));
+        assert_eq!(UserHash::parse("-"), Some(UserHash::none()));
+        assert_eq!(UserHash::parse("ana"), None);
     }
 }
