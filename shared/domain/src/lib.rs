@@ -5,4 +5,5 @@
 
 pub mod entities;
 pub mod ids;
+pub mod learning;
 pub mod time;

@@ -1,0 +1,163 @@
+//! Names of the table's attributes, and typed access to an item.
+//!
+//! Names are short because every byte is paid for in capacity units; what each one holds is said here and
+//! nowhere else.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use crate::error::StoreError;
+
+/// One item of the table.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+pub(crate) const PK: &str = "PK";
+pub(crate) const SK: &str = "SK";
+/// Partition and sort key of the index `by_time`.
+pub(crate) const BY_TIME_PK: &str = "btpk";
+pub(crate) const BY_TIME_SK: &str = "btsk";
+/// Partition and sort key (epoch seconds) of the sparse index `due`.
+pub(crate) const DUE_PK: &str = "duepk";
+pub(crate) const DUE_AT: &str = "dueat";
+
+/// The user id as text.
+pub(crate) const USER: &str = "uid";
+/// The session id as text.
+pub(crate) const SESSION: &str = "ses";
+pub(crate) const SOURCE: &str = "src";
+/// A row's status; absent on current rows.
+pub(crate) const STATUS: &str = "st";
+pub(crate) const AGENT_VERSION: &str = "av";
+/// Epoch seconds of creation (requests, playbooks) or last modification (profiles).
+pub(crate) const AT: &str = "cat";
+/// The row itself as JSON.
+pub(crate) const DOCUMENT: &str = "doc";
+/// Object in S3 that holds what is too large for the item.
+pub(crate) const OBJECT: &str = "obj";
+pub(crate) const OBJECT_DIGEST: &str = "objd";
+/// A vector: model, and int8 values with their scale.
+pub(crate) const VECTOR: &str = "vec";
+pub(crate) const VECTOR_MODEL: &str = "vmd";
+/// Optimistic version of an item.
+pub(crate) const VERSION: &str = "ver";
+/// Hash of the user id (look-ups).
+pub(crate) const USER_HASH: &str = "uh";
+/// First position of a document; next position of a head.
+pub(crate) const POSITION: &str = "pos";
+pub(crate) const COUNT: &str = "cnt";
+/// Positions of the first and last request of a session, and when the first came.
+pub(crate) const FIRST_POSITION: &str = "fpos";
+pub(crate) const LAST_POSITION: &str = "lpos";
+pub(crate) const FIRST_AT: &str = "fat";
+pub(crate) const REQUEST: &str = "rid";
+pub(crate) const PAYLOAD_HASH: &str = "ph";
+/// A number of the user, and the position from which it counts.
+pub(crate) const USER_NUMBER: &str = "un";
+pub(crate) const USER_NUMBER_BASE: &str = "unb";
+/// What erasure raises: a writer whose inputs were read under an older epoch fails.
+pub(crate) const PURGE_EPOCH: &str = "pe";
+pub(crate) const BARRIER: &str = "bar";
+/// Lease: who holds it, an epoch that only grows, and until when (epoch milliseconds).
+pub(crate) const OWNER: &str = "own";
+pub(crate) const EPOCH: &str = "ep";
+pub(crate) const UNTIL: &str = "unt";
+/// Version of a user's memory: raised by whatever changes a profile or playbook.
+pub(crate) const MEMORY_VERSION: &str = "mv";
+/// Eligible interactions per kind that were admitted, and that were learned from.
+pub(crate) const ADMITTED_PROFILE: &str = "ap";
+pub(crate) const ADMITTED_PLAYBOOK: &str = "ab";
+pub(crate) const LEARNED_PROFILE: &str = "lp";
+pub(crate) const LEARNED_PLAYBOOK: &str = "lb";
+
+/// Builds an item.
+#[derive(Debug, Default)]
+pub(crate) struct ItemBuilder(Item);
+
+impl ItemBuilder {
+    pub(crate) fn new(key: &crate::keys::Key) -> Self {
+        Self::default().text(PK, key.pk()).text(SK, key.sk())
+    }
+
+    pub(crate) fn text(mut self, name: &str, value: &str) -> Self {
+        self.0.insert(name.to_owned(), text(value));
+        self
+    }
+
+    pub(crate) fn text_if(self, name: &str, value: Option<&str>) -> Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self,
+        }
+    }
+
+    pub(crate) fn number(mut self, name: &str, value: i64) -> Self {
+        self.0.insert(name.to_owned(), number(value));
+        self
+    }
+
+    pub(crate) fn bytes_if(mut self, name: &str, value: Option<Vec<u8>>) -> Self {
+        if let Some(value) = value {
+            self.0.insert(name.to_owned(), AttributeValue::B(Blob::new(value)));
+        }
+        self
+    }
+
+    pub(crate) fn build(self) -> Item {
+        self.0
+    }
+}
+
+pub(crate) fn text(value: &str) -> AttributeValue {
+    AttributeValue::S(value.to_owned())
+}
+
+pub(crate) fn number(value: i64) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+/// Reads an item; what is missing or of another type is [`StoreError::Corrupt`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ItemReader<'a>(pub(crate) &'a Item);
+
+impl<'a> ItemReader<'a> {
+    pub(crate) fn text_opt(self, name: &str) -> Option<&'a str> {
+        self.0.get(name)?.as_s().ok().map(String::as_str)
+    }
+
+    pub(crate) fn text(self, name: &'static str) -> Result<&'a str, StoreError> {
+        self.text_opt(name).ok_or_else(|| self.corrupt(name))
+    }
+
+    pub(crate) fn number_opt(self, name: &str) -> Option<i64> {
+        self.0.get(name)?.as_n().ok()?.parse().ok()
+    }
+
+    pub(crate) fn number(self, name: &'static str) -> Result<i64, StoreError> {
+        self.number_opt(name).ok_or_else(|| self.corrupt(name))
+    }
+
+    /// A number that counts something: absent is zero.
+    pub(crate) fn count(self, name: &str) -> i64 {
+        self.number_opt(name).unwrap_or(0)
+    }
+
+    pub(crate) fn mark(self, name: &str) -> bool {
+        self.0.get(name).and_then(|value| value.as_bool().ok()).copied().unwrap_or(false)
+    }
+
+    pub(crate) fn bytes_opt(self, name: &str) -> Option<&'a [u8]> {
+        self.0.get(name)?.as_b().ok().map(AsRef::as_ref)
+    }
+
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(self, name: &'static str) -> Result<T, StoreError> {
+        serde_json::from_str(self.text(name)?).map_err(|_| self.corrupt(name))
+    }
+
+    /// The item does not hold what its kind must hold. Names the key, never the content.
+    pub(crate) fn corrupt(self, attribute: &'static str) -> StoreError {
+        let part = |name| self.text_opt(name).unwrap_or("?").to_owned();
+        StoreError::Corrupt { key: format!("{} {}", part(PK), part(SK)), attribute }
+    }
+}

@@ -1,0 +1,97 @@
+//! The sparse index of overdue work: how the sweep finds what no message woke.
+
+use domain::ids::{OrgId, UserHash};
+use domain::time::EpochSeconds;
+
+use crate::Store;
+use crate::attributes::{COUNT, DUE_AT, DUE_PK, Item, ItemReader, PK, SK, number, text};
+use crate::error::StoreError;
+use crate::keys::UserKeys;
+use crate::transaction::Expression;
+
+/// Shards of the index; a user's shard follows from the hash, so that the number may only be raised together
+/// with a re-write of the due entries.
+pub const DUE_SHARDS: u32 = 4;
+
+/// A user whose head is overdue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueUser {
+    /// The tenant.
+    pub org: OrgId,
+    /// The user.
+    pub user: UserHash,
+    /// Since when.
+    pub due_at: EpochSeconds,
+}
+
+/// The index partition of a user.
+pub(crate) fn partition(user: &UserHash) -> String {
+    let shard = user.as_str().bytes().last().map_or(0, u32::from) % DUE_SHARDS;
+    format!("due#{shard}")
+}
+
+impl Store {
+    /// Users of one shard that were due by `now`, longest overdue first. Eventual: an entry may be stale.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the index fails.
+    pub async fn due_users(
+        &self,
+        shard: u32,
+        now: EpochSeconds,
+        limit: usize,
+    ) -> Result<Vec<DueUser>, StoreError> {
+        let answer = self
+            .dynamo
+            .query()
+            .table_name(&self.table)
+            .index_name("due")
+            .key_condition_expression(format!("{DUE_PK} = :pk AND {DUE_AT} <= :now"))
+            .expression_attribute_values(":pk", text(&format!("due#{shard}")))
+            .expression_attribute_values(":now", number(now))
+            .limit(i32::try_from(limit.max(1)).unwrap_or(i32::MAX))
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("Query", error))?;
+        Ok(answer.items().iter().filter_map(due_user).collect())
+    }
+
+    /// Moves an overdue entry to `next`, so that one that does not get done crowds out nobody; `false` when
+    /// it is not overdue as seen any more.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn push_due(&self, due: &DueUser, next: EpochSeconds) -> Result<bool, StoreError> {
+        let keys = UserKeys { org: &due.org, user: &due.user };
+        let expression = Expression::new(format!("SET {DUE_AT} = :next"))
+            .condition(format!("{DUE_AT} = :seen AND attribute_exists({COUNT})"))
+            .value(":next", number(next))
+            .value(":seen", number(due.due_at));
+        Ok(self.update_one(&keys.head(), expression).await?.is_some())
+    }
+
+    /// Marks a user as due at `at` or earlier, if the user exists.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn set_due(&self, keys: &UserKeys<'_>, at: EpochSeconds) -> Result<(), StoreError> {
+        let expression = Expression::new(format!("SET {DUE_AT} = :at, {DUE_PK} = :shard"))
+            .condition(format!(
+                "attribute_exists({COUNT}) AND (attribute_not_exists({DUE_AT}) OR {DUE_AT} > :at)"
+            ))
+            .value(":at", number(at))
+            .value(":shard", text(&partition(keys.user)));
+        self.update_one(&keys.head(), expression).await?;
+        Ok(())
+    }
+}
+
+/// The user behind an index entry; other kinds of due items are not users.
+fn due_user(item: &Item) -> Option<DueUser> {
+    let reader = ItemReader(item);
+    if reader.text_opt(SK)? != "HEAD" {
+        return None;
+    }
+    let (org, user) = reader.text_opt(PK)?.strip_prefix("O#")?.split_once("#U#")?;
+    Some(DueUser { org: org.parse().ok()?, user: UserHash::parse(user)?, due_at: reader.number_opt(DUE_AT)? })
+}

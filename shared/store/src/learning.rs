@@ -1,0 +1,202 @@
+//! The commit of one learned window: rows, cursor, receipt and change log in one transaction that also
+//! checks the lease.
+
+use domain::ids::ProfileId;
+use domain::learning::LearningKind;
+
+use crate::Store;
+use crate::attributes::VERSION;
+use crate::attributes::{DOCUMENT, ItemBuilder};
+use crate::cursors::{Cursor, WindowReceipt, cursor_condition, cursor_item};
+use crate::error::StoreError;
+use crate::keys::{self, UserKeys};
+use crate::leases::{Lease, commit_under};
+use crate::lookups::lookup_item;
+use crate::profile_changes::{ProfileChange, change_item};
+use crate::profiles::ProfileRow;
+use crate::retry::ATTEMPTS_MAX;
+use crate::rows::encode;
+use crate::transaction::{Expression, TRANSACTION_ITEMS_MAX, Transaction, TransactionError};
+use crate::user_playbooks::UserPlaybookRow;
+
+/// Changes of profiles.
+#[derive(Debug, Clone, Default)]
+pub struct ProfileRows {
+    /// New rows.
+    pub insert: Vec<ProfileRow>,
+    /// Rows as they shall be, each under the version that was read: merged and superseded ones.
+    pub replace: Vec<ProfileRow>,
+    /// Rows that vanish without a trace, since the user asked to forget.
+    pub delete: Vec<ProfileId>,
+    /// The log of it.
+    pub change: Option<ProfileChange>,
+}
+
+/// Changes of user playbooks.
+#[derive(Debug, Clone, Default)]
+pub struct PlaybookRows {
+    /// New rows, ids taken.
+    pub insert: Vec<UserPlaybookRow>,
+    /// Rows as they shall be, each under the version that was read.
+    pub replace: Vec<UserPlaybookRow>,
+}
+
+/// All that one window changes.
+#[derive(Debug, Clone)]
+pub struct LearningCommit {
+    /// What was learned.
+    pub kind: LearningKind,
+    /// The lease under which it was learned.
+    pub lease: Lease,
+    /// The cursor as it shall be; its `version` is the one that was read.
+    pub cursor: Cursor,
+    /// The receipt.
+    pub receipt: WindowReceipt,
+    /// Profiles.
+    pub profiles: ProfileRows,
+    /// Playbooks.
+    pub playbooks: PlaybookRows,
+}
+
+/// Why a window was not committed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// Another worker took over this user, or the user's data were erased since the inputs were read.
+    #[error("another worker took over this user, or the user was erased")]
+    Superseded,
+    /// A row or the cursor changed since it was read: learn the window again.
+    #[error("rows changed since they were read")]
+    Stale,
+    /// More rows than one transaction can hold.
+    #[error("a window changed more rows than one transaction can hold")]
+    TooLarge,
+    /// The store failed; whether the commit happened is known from the cursor only.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Store {
+    /// Commits a window. Conflicts with other writers of the same items are retried while the lease lasts.
+    ///
+    /// # Errors
+    /// [`CommitError`]; nothing was written unless the store failed on the way.
+    pub async fn commit_window(
+        &self,
+        keys: &UserKeys<'_>,
+        commit: &LearningCommit,
+    ) -> Result<(), CommitError> {
+        for attempt in 0..ATTEMPTS_MAX {
+            if attempt > 0 {
+                self.retries.wait(attempt).await;
+                if self.clock.now_ms() >= commit.lease.until_ms {
+                    return Err(CommitError::Superseded);
+                }
+            }
+            let (transaction, lease) = self.window_transaction(keys, commit)?;
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.condition_failed(lease) => return Err(CommitError::Superseded),
+                Err(error) if error.is_conflict() => {}
+                Err(TransactionError::Cancelled(_)) => {
+                    // The cursor or a row is not as it was read; the cursor may be ours already, when the
+                    // answer to an earlier attempt was lost.
+                    return if self.is_committed(keys, commit).await? {
+                        Ok(())
+                    } else {
+                        Err(CommitError::Stale)
+                    };
+                }
+                Err(TransactionError::Store(error)) => {
+                    return if self.is_committed(keys, commit).await.unwrap_or(false) {
+                        Ok(())
+                    } else {
+                        Err(error.into())
+                    };
+                }
+            }
+        }
+        Err(StoreError::Contended { operation: "commit window" }.into())
+    }
+
+    /// Whether exactly this commit is in place.
+    async fn is_committed(&self, keys: &UserKeys<'_>, commit: &LearningCommit) -> Result<bool, StoreError> {
+        let cursor = self.cursor(keys, commit.kind).await?;
+        Ok(cursor.version == commit.cursor.version + 1
+            && cursor.completed == commit.cursor.completed
+            && cursor.learned == commit.cursor.learned
+            && commit.cursor.attempts == cursor.attempts)
+    }
+
+    fn window_transaction(
+        &self,
+        keys: &UserKeys<'_>,
+        commit: &LearningCommit,
+    ) -> Result<(Transaction, usize), CommitError> {
+        let mut transaction = Transaction::default();
+        let (key, expression) = commit_under(keys.lease(), &commit.lease);
+        let lease = transaction.update(self, &key, expression);
+        let (condition, values) = cursor_condition(commit.cursor.version);
+        let expression = Expression { values, ..Expression::default() }.condition(condition);
+        transaction.put_if(self, cursor_item(keys, commit.kind, &commit.cursor)?, expression);
+        let receipt = ItemBuilder::new(&keys.window(commit.kind, commit.receipt.end))
+            .text(DOCUMENT, &encode(&commit.receipt)?)
+            .build();
+        transaction.create(self, receipt);
+        self.add_profiles(&mut transaction, keys, commit)?;
+        self.add_playbooks(&mut transaction, keys, &commit.playbooks)?;
+        if transaction.len() > TRANSACTION_ITEMS_MAX {
+            return Err(CommitError::TooLarge);
+        }
+        Ok((transaction, lease))
+    }
+
+    fn add_profiles(
+        &self,
+        transaction: &mut Transaction,
+        keys: &UserKeys<'_>,
+        commit: &LearningCommit,
+    ) -> Result<(), StoreError> {
+        let rows = &commit.profiles;
+        for row in &rows.insert {
+            transaction.create(self, row.to_item(keys)?);
+            let key = keys::profile_lookup(keys.org, &row.profile.profile_id);
+            transaction.create(self, lookup_item(&key, keys.user));
+        }
+        for row in &rows.replace {
+            transaction.put_if(self, row.to_item(keys)?, unchanged(row.version));
+        }
+        for id in &rows.delete {
+            transaction.delete(self, &keys.profile(id), Expression::default());
+            transaction.delete(self, &keys::profile_lookup(keys.org, id), Expression::default());
+        }
+        if let Some(change) = &rows.change {
+            let window = format!("{}-{}", commit.kind.as_str(), keys::padded(commit.receipt.end));
+            transaction.put(self, change_item(keys, change, &window)?);
+        }
+        Ok(())
+    }
+
+    fn add_playbooks(
+        &self,
+        transaction: &mut Transaction,
+        keys: &UserKeys<'_>,
+        rows: &PlaybookRows,
+    ) -> Result<(), StoreError> {
+        for row in &rows.insert {
+            transaction.create(self, row.to_item(keys)?);
+            let key = keys::user_playbook_lookup(keys.org, row.playbook.user_playbook_id);
+            transaction.create(self, lookup_item(&key, keys.user));
+        }
+        for row in &rows.replace {
+            transaction.put_if(self, row.to_item(keys)?, unchanged(row.version));
+        }
+        Ok(())
+    }
+}
+
+/// The row is as it was read.
+pub(crate) fn unchanged(version: i64) -> Expression {
+    Expression::default()
+        .condition(format!("{VERSION} = :rowver"))
+        .value(":rowver", crate::attributes::number(version))
+}

@@ -1,0 +1,145 @@
+//! The lease of a user: one worker at a time changes a user's memory, and an epoch that only grows makes a
+//! late one fail.
+
+use domain::time::EpochMillis;
+
+use crate::Store;
+use crate::attributes::{
+    BARRIER, EPOCH, ItemReader, MEMORY_VERSION, OWNER, PURGE_EPOCH, UNTIL, number, text,
+};
+use crate::error::StoreError;
+use crate::keys::{Key, UserKeys};
+use crate::transaction::Expression;
+
+/// How long a lease lasts without a heartbeat, in milliseconds.
+pub const LEASE_MS: i64 = 300_000;
+
+/// A lease that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Fences every commit made under it.
+    pub epoch: i64,
+    /// The purge epoch when it was taken: inputs read under it must not outlive an erasure.
+    pub purge_epoch: i64,
+    /// When it ends unless renewed.
+    pub until_ms: EpochMillis,
+}
+
+/// Why a lease was not taken or renewed.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaseError {
+    /// Another worker holds it.
+    #[error("another worker holds the lease")]
+    Busy,
+    /// The user is being erased.
+    #[error("the user is being erased")]
+    Barred,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a cached memory is checked against.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct MemoryVersion {
+    /// Raised by every change of the user's profiles and playbooks.
+    pub version: i64,
+    /// Raised by erasures.
+    pub purge_epoch: i64,
+}
+
+impl Store {
+    /// Takes the lease of a user, if nobody holds it.
+    ///
+    /// # Errors
+    /// [`LeaseError`].
+    pub async fn take_lease(&self, keys: &UserKeys<'_>, owner: &str) -> Result<Lease, LeaseError> {
+        let now = self.clock.now_ms();
+        let until = now + LEASE_MS;
+        let expression = Expression::new(format!("SET {OWNER} = :me, {UNTIL} = :until ADD {EPOCH} :one"))
+            .condition(format!(
+                "attribute_not_exists({BARRIER}) AND \
+                 (attribute_not_exists({UNTIL}) OR {UNTIL} <= :now OR {OWNER} = :me)"
+            ))
+            .value(":me", text(owner))
+            .value(":until", number(until))
+            .value(":now", number(now))
+            .value(":one", number(1));
+        match self.update_one(&keys.lease(), expression).await? {
+            Some(item) => {
+                let reader = ItemReader(&item);
+                Ok(Lease {
+                    epoch: reader.number(EPOCH)?,
+                    purge_epoch: reader.count(PURGE_EPOCH),
+                    until_ms: until,
+                })
+            }
+            None => match self.get(&keys.lease()).await? {
+                Some(item) if ItemReader(&item).mark(BARRIER) => Err(LeaseError::Barred),
+                _ => Err(LeaseError::Busy),
+            },
+        }
+    }
+
+    /// Extends a lease that is still ours; [`LeaseError::Busy`] when another worker took over.
+    ///
+    /// # Errors
+    /// [`LeaseError`]. A store failure says nothing about the lease: it lasts until it ends.
+    pub async fn renew_lease(&self, keys: &UserKeys<'_>, lease: &mut Lease) -> Result<(), LeaseError> {
+        let until = self.clock.now_ms() + LEASE_MS;
+        let expression = Expression::new(format!("SET {UNTIL} = :until"))
+            .condition(format!("{EPOCH} = :mine"))
+            .value(":until", number(until))
+            .value(":mine", number(lease.epoch));
+        if self.update_one(&keys.lease(), expression).await?.is_none() {
+            return Err(LeaseError::Busy);
+        }
+        lease.until_ms = until;
+        Ok(())
+    }
+
+    /// Gives a lease back, if it is still ours.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails; the lease then ends by itself.
+    pub async fn release_lease(&self, keys: &UserKeys<'_>, lease: &Lease) -> Result<(), StoreError> {
+        let expression = Expression::new(format!("SET {UNTIL} = :zero REMOVE {OWNER}"))
+            .condition(format!("{EPOCH} = :mine"))
+            .value(":zero", number(0))
+            .value(":mine", number(lease.epoch));
+        self.update_one(&keys.lease(), expression).await?;
+        Ok(())
+    }
+
+    /// The version of a user's memory: one small consistent read.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn memory_version(&self, keys: &UserKeys<'_>) -> Result<MemoryVersion, StoreError> {
+        let item = self.get(&keys.lease()).await?.unwrap_or_default();
+        let reader = ItemReader(&item);
+        Ok(MemoryVersion { version: reader.count(MEMORY_VERSION), purge_epoch: reader.count(PURGE_EPOCH) })
+    }
+}
+
+/// The condition and effect of a commit under a lease: ours still, nothing erased since, memory changed.
+pub(crate) fn commit_under(key: Key, lease: &Lease) -> (Key, Expression) {
+    let purged = if lease.purge_epoch == 0 {
+        format!("(attribute_not_exists({PURGE_EPOCH}) OR {PURGE_EPOCH} = :purge)")
+    } else {
+        format!("{PURGE_EPOCH} = :purge")
+    };
+    let expression = Expression::new(format!("ADD {MEMORY_VERSION} :one"))
+        .condition(format!("{EPOCH} = :mine AND {purged} AND attribute_not_exists({BARRIER})"))
+        .value(":one", number(1))
+        .value(":mine", number(lease.epoch))
+        .value(":purge", number(lease.purge_epoch));
+    (key, expression)
+}
+
+/// The effect of a direct write, which needs no lease: memory changed, and the user is not being erased.
+pub(crate) fn change_memory() -> Expression {
+    Expression::new(format!("ADD {MEMORY_VERSION} :one"))
+        .condition(format!("attribute_not_exists({BARRIER})"))
+        .value(":one", number(1))
+}

@@ -1,0 +1,167 @@
+//! Direct writes of profiles and playbooks by callers, without a lease: each is one transaction that raises
+//! the user's memory version.
+
+use domain::ids::{OrgId, UserHash};
+
+use crate::Store;
+use crate::attributes::ItemReader;
+use crate::error::StoreError;
+use crate::keys::{self, UserKeys};
+use crate::learning::unchanged;
+use crate::leases::change_memory;
+use crate::lookups::{lookup_item, user_hash};
+use crate::profiles::ProfileRow;
+use crate::retry::ATTEMPTS_MAX;
+use crate::transaction::{Expression, Transaction, TransactionError};
+use crate::user_playbooks::UserPlaybookRow;
+
+/// Rows that one transaction of a direct write holds: each takes two items, and one is the version.
+const ROWS_PER_TRANSACTION: usize = 40;
+
+/// Why a direct write was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectWriteError {
+    /// The id is in use for another user.
+    #[error("the id belongs to another user")]
+    ForeignId,
+    /// The user is being erased.
+    #[error("the user is being erased")]
+    Barred,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Store {
+    /// Stores profiles of one user, replacing those with the same id; their creation time is kept.
+    ///
+    /// # Errors
+    /// [`DirectWriteError`]; batches before the failing one are stored.
+    pub async fn put_profiles(
+        &self,
+        org: &OrgId,
+        user: &UserHash,
+        rows: Vec<ProfileRow>,
+    ) -> Result<(), DirectWriteError> {
+        let keys = UserKeys { org, user };
+        for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
+            self.put_profile_chunk(&keys, chunk).await?;
+        }
+        Ok(())
+    }
+
+    async fn put_profile_chunk(
+        &self,
+        keys: &UserKeys<'_>,
+        chunk: &[ProfileRow],
+    ) -> Result<(), DirectWriteError> {
+        for attempt in 0..ATTEMPTS_MAX {
+            if attempt > 0 {
+                self.retries.wait(attempt).await;
+            }
+            let lookups: Vec<_> =
+                chunk.iter().map(|row| keys::profile_lookup(keys.org, &row.profile.profile_id)).collect();
+            for item in self.get_many(&lookups).await? {
+                if user_hash(ItemReader(&item))? != *keys.user {
+                    return Err(DirectWriteError::ForeignId);
+                }
+            }
+            let stored_keys: Vec<_> = chunk.iter().map(|row| keys.profile(&row.profile.profile_id)).collect();
+            let stored = self.profiles_by_keys(&stored_keys).await?;
+            let mut transaction = Transaction::default();
+            let memory = transaction.update(self, &keys.lease(), change_memory());
+            for row in chunk {
+                let old = stored.iter().find(|old| old.profile.profile_id == row.profile.profile_id);
+                let mut row = row.clone();
+                if let Some(old) = old {
+                    row.version = old.version;
+                    row.profile.created_at = old.profile.created_at;
+                    transaction.put_if(self, row.to_item(keys)?, unchanged(old.version));
+                } else {
+                    transaction.create(self, row.to_item(keys)?);
+                    let key = keys::profile_lookup(keys.org, &row.profile.profile_id);
+                    transaction.create(self, lookup_item(&key, keys.user));
+                }
+            }
+            match self.settle(transaction, memory, "put profiles").await? {
+                true => return Ok(()),
+                false => continue,
+            }
+        }
+        Err(StoreError::Contended { operation: "put profiles" }.into())
+    }
+
+    /// Stores new user playbooks of one user (or of no user); their ids must have been taken.
+    ///
+    /// # Errors
+    /// [`DirectWriteError`]; batches before the failing one are stored.
+    pub async fn create_user_playbooks(
+        &self,
+        org: &OrgId,
+        user: &UserHash,
+        rows: Vec<UserPlaybookRow>,
+    ) -> Result<(), DirectWriteError> {
+        let keys = UserKeys { org, user };
+        for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
+            let mut attempt = 0;
+            loop {
+                let mut transaction = Transaction::default();
+                let memory = transaction.update(self, &keys.lease(), change_memory());
+                for row in chunk {
+                    transaction.create(self, row.to_item(&keys)?);
+                    let key = keys::user_playbook_lookup(org, row.playbook.user_playbook_id);
+                    transaction.create(self, lookup_item(&key, user));
+                }
+                if self.settle(transaction, memory, "create user playbooks").await? {
+                    break;
+                }
+                attempt += 1;
+                if attempt >= ATTEMPTS_MAX {
+                    return Err(StoreError::Contended { operation: "create user playbooks" }.into());
+                }
+                self.retries.wait(attempt).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits a direct write: `true` when done, `false` when it is worth another try.
+    async fn settle(
+        &self,
+        transaction: Transaction,
+        memory: usize,
+        operation: &'static str,
+    ) -> Result<bool, DirectWriteError> {
+        match transaction.commit(self).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.condition_failed(memory) => Err(DirectWriteError::Barred),
+            Err(TransactionError::Cancelled(_)) => Ok(false),
+            Err(error) => Err(error.into_store_error(operation).into()),
+        }
+    }
+
+    /// Says that some user's playbooks changed, for readers that cache those of the whole organisation.
+    /// A plain counter after the commit: losing one write delays such a reader by its maximum age, no more.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn bump_org_playbooks(&self, org: &OrgId) -> Result<(), StoreError> {
+        let key = keys::org_item(org, PLAYBOOKS_VERSION);
+        let expression = Expression::new(format!("ADD {} :one", crate::attributes::VERSION))
+            .value(":one", crate::attributes::number(1));
+        self.update_one(&key, expression).await?;
+        Ok(())
+    }
+
+    /// The number that [`Self::bump_org_playbooks`] raises.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn org_playbooks_version(&self, org: &OrgId) -> Result<i64, StoreError> {
+        let item = self.get(&keys::org_item(org, PLAYBOOKS_VERSION)).await?.unwrap_or_default();
+        Ok(ItemReader(&item).count(crate::attributes::VERSION))
+    }
+}
+
+/// Sort key of the item that counts changes of user playbooks.
+const PLAYBOOKS_VERSION: &str = "VER#user_playbooks";

@@ -1,0 +1,346 @@
+//! Storing a request: one read, then one transaction of four items (five for a user's first request in a
+//! session).
+
+use domain::entities::{Interaction, Request};
+use domain::ids::{OrgId, UserHash};
+use domain::learning::{AdmissionPolicy, LearningKind};
+use domain::time::EpochSeconds;
+
+use crate::Store;
+use crate::attributes::{
+    ADMITTED_PLAYBOOK, ADMITTED_PROFILE, AT, BARRIER, BY_TIME_PK, BY_TIME_SK, COUNT, DOCUMENT, DUE_AT,
+    DUE_PK, FIRST_AT, FIRST_POSITION, ItemBuilder, LAST_POSITION, OBJECT, OBJECT_DIGEST, PAYLOAD_HASH,
+    POSITION, REQUEST, SESSION, SOURCE, USER, USER_HASH, USER_NUMBER, USER_NUMBER_BASE, VERSION, number,
+    text,
+};
+use crate::counters::Counter;
+use crate::due;
+use crate::error::StoreError;
+use crate::heads::Head;
+use crate::keys::{self, Listing, UserKeys, time_key};
+use crate::lookups::{RequestReceipt, lookup_item};
+use crate::objects::{digest, image_object, request_object};
+use crate::requests::{EncodedDocument, POSITIONS_PER_USER_NUMBER, encode};
+use crate::retry::ATTEMPTS_MAX;
+use crate::transaction::{Expression, Transaction, TransactionError};
+
+/// A validated request, ready to be stored.
+#[derive(Debug, Clone)]
+pub struct NewRequest {
+    /// The request; `created_at` is when it was received.
+    pub request: Request,
+    /// Its interactions; their ids are assigned here.
+    pub interactions: Vec<Interaction>,
+    /// How they count for learning.
+    pub policy: AdmissionPolicy,
+    /// Identity of the payload: the same request id with another payload is refused.
+    pub payload_hash: String,
+}
+
+/// When a worker should look at the user after this request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// A window is due, since this time.
+    DueSince(EpochSeconds),
+    /// Nothing is due yet; look at this time at the latest.
+    IdleAt(EpochSeconds),
+    /// Nothing to learn from.
+    Nothing,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    /// Position of the first interaction.
+    pub first_position: i64,
+    /// Whether this very request was stored before, by an earlier try.
+    pub repeated: bool,
+    /// Whether a worker must be woken.
+    pub admission: Admission,
+}
+
+/// Why a request was not stored.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// The request id was used for something else.
+    #[error("request id is in use")]
+    RequestIdInUse(RequestReceipt),
+    /// The user is being erased.
+    #[error("the user is being erased")]
+    Barred,
+    /// Nothing is known to have been stored; the same request may be sent again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What the read before the transaction found.
+struct Found {
+    head: Option<Head>,
+    session_exists: bool,
+}
+
+/// Indexes of the items whose refusal means something.
+struct Placed {
+    lookup: usize,
+    head: usize,
+}
+
+impl Store {
+    /// Stores a request. `admit` decides from the head as it will be, once the request is counted, whether a
+    /// worker must look at once; it may be called again when another writer came first.
+    ///
+    /// # Errors
+    /// [`PublishError`]; after [`PublishError::Store`] the same request id may be sent again.
+    pub async fn publish(
+        &self,
+        org: &OrgId,
+        new: &NewRequest,
+        admit: impl Fn(&Head) -> Admission + Send,
+    ) -> Result<Published, PublishError> {
+        let user = UserHash::of(&new.request.user_id);
+        let keys = UserKeys { org, user: &user };
+        let document = self.store_large_parts(&keys, new).await?;
+        for attempt in 0..ATTEMPTS_MAX {
+            if attempt > 0 {
+                self.retries.wait(attempt).await;
+            }
+            let found = self.find(&keys, &new.request).await?;
+            if found.head.as_ref().is_some_and(|head| head.barred) {
+                return Err(PublishError::Barred);
+            }
+            let head = self.next_head(org, new, found.head.as_ref()).await?;
+            let admission = admit(&head);
+            let (transaction, placed) = self.transaction(&keys, new, &document, &found, &head, admission);
+            let first_position = head.count - count(new);
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(Published { first_position, repeated: false, admission }),
+                Err(error) if error.condition_failed(placed.lookup) => {
+                    return self.already_stored(org, new, admission).await;
+                }
+                // Another publish of this user came first: look again.
+                Err(error) if error.condition_failed(placed.head) || error.is_conflict() => {}
+                Err(TransactionError::Store(error @ StoreError::Unavailable { .. })) => {
+                    // The answer may have been lost after the write.
+                    return match self.already_stored(org, new, admission).await {
+                        Ok(published) => Ok(Published { repeated: false, ..published }),
+                        Err(_) => Err(error.into()),
+                    };
+                }
+                Err(error) => return Err(error.into_store_error("publish").into()),
+            }
+        }
+        Err(StoreError::Contended { operation: "publish" }.into())
+    }
+
+    /// The request id is taken: by this very request, or by another one.
+    async fn already_stored(
+        &self,
+        org: &OrgId,
+        new: &NewRequest,
+        admission: Admission,
+    ) -> Result<Published, PublishError> {
+        let receipt =
+            self.request_receipt(org, &new.request.request_id).await?.ok_or(StoreError::Unavailable {
+                operation: "publish",
+                detail: "request look-up vanished".to_owned(),
+            })?;
+        let same_user = receipt.user == UserHash::of(&new.request.user_id);
+        if same_user && receipt.payload_hash == new.payload_hash {
+            Ok(Published { first_position: receipt.first_position, repeated: true, admission })
+        } else {
+            Err(PublishError::RequestIdInUse(receipt))
+        }
+    }
+
+    /// Writes to S3 what does not fit the item, before anything points to it.
+    async fn store_large_parts(
+        &self,
+        keys: &UserKeys<'_>,
+        new: &NewRequest,
+    ) -> Result<EncodedDocument, StoreError> {
+        let mut interactions = new.interactions.clone();
+        for interaction in &mut interactions {
+            if !interaction.image_encoding.is_empty() {
+                let image = std::mem::take(&mut interaction.image_encoding).into_bytes();
+                let object = image_object(keys.org, keys.user, &new.request.request_id, &digest(&image));
+                self.objects.put(&object, image).await?;
+                interaction.image_object = Some(object);
+            }
+        }
+        let document = encode(&new.request, &new.policy, &interactions)?;
+        if let Some(spilled) = &document.spilled {
+            let object = request_object(keys.org, keys.user, &new.request.request_id, &new.payload_hash);
+            self.objects.put(&object, spilled.clone()).await?;
+        }
+        Ok(document)
+    }
+
+    async fn find(&self, keys: &UserKeys<'_>, request: &Request) -> Result<Found, StoreError> {
+        let head_key = keys.head();
+        let items = self.get_many(&[head_key.clone(), keys.session(&request.session_id)]).await?;
+        let mut found = Found { head: None, session_exists: false };
+        for item in &items {
+            if item.get(crate::attributes::SK) == Some(&text(head_key.sk())) {
+                found.head = Some(Head::from_item(item)?);
+            } else {
+                found.session_exists = true;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The head once this request is counted; a new user, or one whose number is used up, gets a number.
+    async fn next_head(&self, org: &OrgId, new: &NewRequest, old: Option<&Head>) -> Result<Head, StoreError> {
+        let many = count(new);
+        let eligible = |kind: LearningKind| if new.policy.of(kind).eligible { many } else { 0 };
+        let mut head = match old {
+            Some(head) => head.clone(),
+            None => Head {
+                user_id: new.request.user_id.clone(),
+                user_number: 0,
+                user_number_base: 0,
+                count: 0,
+                admitted_profile: 0,
+                admitted_playbook: 0,
+                learned_profile: 0,
+                learned_playbook: 0,
+                due_at: None,
+                purge_epoch: 0,
+                barred: false,
+            },
+        };
+        let used_up = head.count + many - head.user_number_base > POSITIONS_PER_USER_NUMBER;
+        if old.is_none() || used_up {
+            head.user_number = self.take_numbers(org, Counter::User, 1).await?;
+            head.user_number_base = head.count;
+        }
+        head.count += many;
+        head.admitted_profile += eligible(LearningKind::Profile);
+        head.admitted_playbook += eligible(LearningKind::Playbook);
+        Ok(head)
+    }
+
+    fn transaction(
+        &self,
+        keys: &UserKeys<'_>,
+        new: &NewRequest,
+        document: &EncodedDocument,
+        found: &Found,
+        head: &Head,
+        admission: Admission,
+    ) -> (Transaction, Placed) {
+        let mut transaction = Transaction::default();
+        let lookup = transaction.create(self, receipt_item(keys, new, head));
+        let head_index = transaction.update(self, &keys.head(), head_update(keys, found, head, admission));
+        transaction.create(self, document_item(keys, new, document, head));
+        transaction.update(self, &keys.session(&new.request.session_id), session_update(new, head));
+        let new_number = found.head.as_ref().is_none_or(|old| old.user_number != head.user_number);
+        if new_number {
+            let mut item = lookup_item(&keys::user_number_lookup(keys.org, head.user_number), keys.user);
+            item.insert(USER_NUMBER_BASE.to_owned(), number(head.user_number_base));
+            transaction.create(self, item);
+        }
+        if !found.session_exists {
+            let key = keys::session_member(keys.org, &new.request.session_id, keys.user);
+            transaction.put(self, lookup_item(&key, keys.user));
+        }
+        (transaction, Placed { lookup, head: head_index })
+    }
+}
+
+fn count(new: &NewRequest) -> i64 {
+    i64::try_from(new.interactions.len()).unwrap_or(i64::MAX)
+}
+
+fn document_item(
+    keys: &UserKeys<'_>,
+    new: &NewRequest,
+    document: &EncodedDocument,
+    head: &Head,
+) -> crate::attributes::Item {
+    let request = &new.request;
+    let first = head.count - count(new);
+    let spilled = document.spilled.as_deref();
+    let object = request_object(keys.org, keys.user, &request.request_id, &new.payload_hash);
+    ItemBuilder::new(&keys.request(first))
+        .number(POSITION, first)
+        .number(COUNT, count(new))
+        .number(USER_NUMBER, head.user_number)
+        .number(USER_NUMBER_BASE, head.user_number_base)
+        .text(DOCUMENT, &document.text)
+        .text_if(OBJECT, spilled.map(|_| object.as_str()))
+        .text_if(OBJECT_DIGEST, spilled.map(digest).as_deref())
+        .text(SESSION, request.session_id.as_str())
+        .text(SOURCE, &request.source)
+        .text(BY_TIME_PK, &Listing::Requests.partition(keys.org))
+        .text(BY_TIME_SK, &time_key(request.created_at, &request.request_id.hash()[..16]))
+        .build()
+}
+
+fn receipt_item(keys: &UserKeys<'_>, new: &NewRequest, head: &Head) -> crate::attributes::Item {
+    let request = &new.request;
+    let latest = new.interactions.iter().map(|i| i.created_at).max().unwrap_or(request.created_at);
+    ItemBuilder::new(&keys::request_lookup(keys.org, &request.request_id))
+        .text(USER_HASH, keys.user.as_str())
+        .number(POSITION, head.count - count(new))
+        .number(COUNT, count(new))
+        .text(PAYLOAD_HASH, &new.payload_hash)
+        .number(AT, request.created_at)
+        .text(BY_TIME_PK, &Listing::Interactions.partition(keys.org))
+        // Later user numbers sort later among equals, as their interaction ids do.
+        .text(BY_TIME_SK, &time_key(latest, &time_key(head.user_number, &keys::padded(head.count))))
+        .build()
+}
+
+/// The condition is the exact count that was read: position order is commit order.
+fn head_update(keys: &UserKeys<'_>, found: &Found, head: &Head, admission: Admission) -> Expression {
+    let mut update = format!(
+        "SET {COUNT} = :count, {ADMITTED_PROFILE} = :ap, {ADMITTED_PLAYBOOK} = :ab, \
+         {USER_NUMBER} = :un, {USER_NUMBER_BASE} = :unb"
+    );
+    if found.head.is_none() {
+        update.push_str(&format!(", {USER} = :uid"));
+    }
+    match admission {
+        Admission::DueSince(_) => update.push_str(&format!(", {DUE_AT} = :due, {DUE_PK} = :shard")),
+        Admission::IdleAt(_) => update.push_str(&format!(
+            ", {DUE_AT} = if_not_exists({DUE_AT}, :due), {DUE_PK} = if_not_exists({DUE_PK}, :shard)"
+        )),
+        Admission::Nothing => {}
+    }
+    let mut expression = Expression::new(update)
+        .value(":count", number(head.count))
+        .value(":ap", number(head.admitted_profile))
+        .value(":ab", number(head.admitted_playbook))
+        .value(":un", number(head.user_number))
+        .value(":unb", number(head.user_number_base));
+    expression = match &found.head {
+        Some(old) => expression
+            .condition(format!("{COUNT} = :seen AND attribute_not_exists({BARRIER})"))
+            .value(":seen", number(old.count)),
+        None => expression
+            .condition(format!("attribute_not_exists({COUNT})"))
+            .value(":uid", text(head.user_id.as_str())),
+    };
+    let due_at = match admission {
+        Admission::DueSince(at) | Admission::IdleAt(at) => at,
+        Admission::Nothing => return expression,
+    };
+    expression.value(":due", number(due_at)).value(":shard", text(&due::partition(keys.user)))
+}
+
+fn session_update(new: &NewRequest, head: &Head) -> Expression {
+    let request = &new.request;
+    let first = head.count - count(new);
+    Expression::new(format!(
+        "SET {VERSION} = if_not_exists({VERSION}, :zero) + :one, {COUNT} = if_not_exists({COUNT}, :zero) + :one, \
+         {SESSION} = :ses, {AT} = :at, {LAST_POSITION} = :pos, {FIRST_POSITION} = if_not_exists({FIRST_POSITION}, :pos), \
+         {FIRST_AT} = if_not_exists({FIRST_AT}, :at), {REQUEST} = if_not_exists({REQUEST}, :rid)"
+    ))
+    .value(":zero", number(0))
+    .value(":one", number(1))
+    .value(":ses", text(request.session_id.as_str()))
+    .value(":at", number(request.created_at))
+    .value(":pos", number(first))
+    .value(":rid", text(request.request_id.as_str()))
+}

@@ -1,0 +1,52 @@
+//! One user's part in a session.
+
+use domain::ids::{RequestId, SessionId};
+use domain::time::EpochSeconds;
+
+use crate::Store;
+use crate::attributes::{AT, COUNT, FIRST_AT, FIRST_POSITION, ItemReader, LAST_POSITION, REQUEST, VERSION};
+use crate::error::StoreError;
+use crate::keys::UserKeys;
+
+/// What is known of a session without reading its requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRecord {
+    /// Raised by every request.
+    pub version: i64,
+    /// Requests so far.
+    pub requests: i64,
+    /// The first request.
+    pub first_request: RequestId,
+    /// When it came.
+    pub first_at: EpochSeconds,
+    /// When the last one came.
+    pub last_at: EpochSeconds,
+    /// Positions of the first and the last request: all others lie between.
+    pub first_position: i64,
+    /// See [`Self::first_position`].
+    pub last_position: i64,
+}
+
+impl Store {
+    /// A user's part in a session, consistently read.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails or the item is damaged.
+    pub async fn session(
+        &self,
+        keys: &UserKeys<'_>,
+        session: &SessionId,
+    ) -> Result<Option<SessionRecord>, StoreError> {
+        let Some(item) = self.get(&keys.session(session)).await? else { return Ok(None) };
+        let reader = ItemReader(&item);
+        Ok(Some(SessionRecord {
+            version: reader.number(VERSION)?,
+            requests: reader.number(COUNT)?,
+            first_request: RequestId::new(reader.text(REQUEST)?).map_err(|_| reader.corrupt(REQUEST))?,
+            first_at: reader.number(FIRST_AT)?,
+            last_at: reader.number(AT)?,
+            first_position: reader.number(FIRST_POSITION)?,
+            last_position: reader.number(LAST_POSITION)?,
+        }))
+    }
+}
