@@ -6,3 +6,6 @@
 pub mod entities;
 pub mod ids;
 pub mod time;
+pub mod validation;
+pub mod canonical;
+pub mod requests;
