@@ -139,6 +139,19 @@ impl Status {
     }
 }
 
+/// Whether people have approved an agent playbook.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaybookStatus {
+    /// Not looked at yet.
+    #[default]
+    Pending,
+    /// Good.
+    Approved,
+    /// Not to be used.
+    Rejected,
+}
+
 /// Why an agent could not do what was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -7,3 +7,6 @@ pub mod entities;
 pub mod ids;
 pub mod learning;
 pub mod time;
+pub mod validation;
+pub mod canonical;
+pub mod requests;

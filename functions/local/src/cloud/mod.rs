@@ -1,3 +1,14 @@
 //! The whole cloud in one process: connectors under the AWS SDK clients, queues, and what the template wires.
 
+pub mod counters;
+pub mod dynamodb;
+pub mod faults;
+pub mod hub;
+pub mod kms;
+mod random;
+pub mod s3;
 pub mod service;
+#[cfg(test)]
+mod kill_tests;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,13 @@
+//! What each route takes: one struct a route, read by `parse` from a body or a query.
+
+mod choices;
+pub mod interactions;
+pub mod playbooks;
+pub mod profiles;
+pub mod publish;
+pub mod requests;
+pub mod search;
+mod shared;
+
+pub use choices::{SearchMode, SearchedEntity, WireStatus};
+pub use shared::StatusFilter;
