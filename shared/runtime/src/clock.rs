@@ -14,7 +14,8 @@ impl Clock for SystemClock {
     /// The machine's time; a machine set before 1970 reads as negative time, one beyond the year 292 million
     /// as the last millisecond there is.
     fn now_ms(&self) -> EpochMillis {
-        let signed = |duration: Duration| EpochMillis::try_from(duration.as_millis()).unwrap_or(EpochMillis::MAX);
+        let signed =
+            |duration: Duration| EpochMillis::try_from(duration.as_millis()).unwrap_or(EpochMillis::MAX);
         match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => signed(since),
             Err(before) => -signed(before.duration()),
@@ -32,7 +33,8 @@ mod tests {
 
     #[test]
     fn the_system_clock_reads_the_machine_time() {
-        let before = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
+        let before =
+            i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
         let now = SystemClock.now_ms();
         let after = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
         assert!((before..=after).contains(&now));

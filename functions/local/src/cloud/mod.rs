@@ -1,5 +1,6 @@
 //! The whole cloud in one process: connectors under the AWS SDK clients, queues, and what the template wires.
 
+pub mod clock;
 pub mod counters;
 pub mod dynamodb;
 pub mod faults;
@@ -8,6 +9,8 @@ pub mod kms;
 mod random;
 pub mod s3;
 pub mod service;
+pub mod sqs;
+pub mod template;
 #[cfg(test)]
 mod kill_tests;
 #[cfg(test)]
