@@ -28,6 +28,8 @@ pub struct Cursor {
     pub last_error: Option<String>,
     /// Given up: nothing happens until its cause is removed.
     pub parked: bool,
+    /// The version of the configuration under which it was given up: a change of it is another chance.
+    pub parked_under: i64,
     /// Raised by every write.
     #[serde(skip)]
     pub version: i64,

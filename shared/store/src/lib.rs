@@ -28,6 +28,7 @@ mod retry;
 mod rows;
 mod sessions;
 mod transaction;
+mod usage;
 mod user_playbooks;
 
 use std::sync::Arc;
@@ -57,6 +58,7 @@ pub use requests::{
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use sessions::SessionRecord;
+pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;
 
 /// The table and the bucket. Cheap to clone.

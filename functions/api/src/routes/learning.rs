@@ -1,0 +1,36 @@
+//! `GET /api/learning_status`.
+
+use std::sync::Arc;
+
+use axum::extract::{RawQuery, State};
+use domain::errors::ApiError;
+use domain::ids::{RequestId, UserHash};
+use domain::requests::sessions::LearningStatusQuery;
+use domain::views::{LearningState, LearningStatusAnswer};
+use learning::coverage::{CoverageState, coverage};
+use runtime::App;
+
+use crate::access::Caller;
+use crate::answer::{Answer, ok};
+
+pub(crate) async fn learning_status(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let query = LearningStatusQuery::parse(query.as_deref().unwrap_or(""))?;
+    let unknown = || ApiError::not_found("request not found");
+    let request = RequestId::new(&query.request_id).map_err(|_| unknown())?;
+    let document =
+        app.services.store.document_of_request(&caller.org, &request).await?.ok_or_else(unknown)?;
+    let user = UserHash::of(&document.request.user_id);
+    let span = document.first_position..document.end_position();
+    let seen = coverage(&app.services, &caller.org, &user, span, &document.policy).await?;
+    let status = match seen.state {
+        CoverageState::Done => LearningState::Done,
+        CoverageState::Pending => LearningState::Pending,
+        CoverageState::Processing => LearningState::Processing,
+        CoverageState::Failed => LearningState::Failed,
+    };
+    ok(LearningStatusAnswer { status, reason: Some(seen.reason), error: seen.error })
+}

@@ -1,0 +1,109 @@
+//! The routes, by what they are about.
+
+mod account;
+mod config;
+mod interactions;
+mod learning;
+mod playbooks;
+mod profiles;
+mod publish;
+mod requests;
+mod search;
+mod select;
+mod system;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use runtime::App;
+
+use crate::layers::{not_found, wrong_method};
+
+/// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
+pub const ROUTES: [(&str, &str); 28] = [
+    ("GET", "/"),
+    ("GET", "/health"),
+    ("GET", "/health/live"),
+    ("GET", "/health/ready"),
+    ("GET", "/healthz"),
+    ("GET", "/meta/version"),
+    ("GET", "/openapi.json"),
+    ("GET", "/docs"),
+    ("GET", "/redoc"),
+    ("GET", "/api/whoami"),
+    ("GET", "/api/my_config"),
+    ("GET", "/api/get_config"),
+    ("POST", "/api/set_config"),
+    ("POST", "/api/update_config"),
+    ("POST", "/api/publish_interaction"),
+    ("GET", "/api/learning_status"),
+    ("POST", "/api/get_requests"),
+    ("POST", "/api/get_interactions"),
+    ("GET", "/api/get_all_interactions"),
+    ("POST", "/api/get_profiles"),
+    ("GET", "/api/get_all_profiles"),
+    ("POST", "/api/add_user_profile"),
+    ("POST", "/api/get_user_playbooks"),
+    ("POST", "/api/add_user_playbook"),
+    ("POST", "/api/search_profiles"),
+    ("POST", "/api/search_user_playbooks"),
+    ("POST", "/api/search_interactions"),
+    ("POST", "/api/search"),
+];
+
+/// Whether any method has this path.
+pub(crate) fn has_path(path: &str) -> bool {
+    ROUTES.iter().any(|(_, known)| *known == path)
+}
+
+fn get<H, T>(handler: H) -> MethodRouter<Arc<App>>
+where
+    H: axum::handler::Handler<T, Arc<App>>,
+    T: 'static,
+{
+    // HEAD is not answered for the contract's sake: it is a 405 there.
+    on(MethodFilter::GET, handler)
+}
+
+fn post<H, T>(handler: H) -> MethodRouter<Arc<App>>
+where
+    H: axum::handler::Handler<T, Arc<App>>,
+    T: 'static,
+{
+    on(MethodFilter::POST, handler)
+}
+
+pub(crate) fn router() -> Router<Arc<App>> {
+    Router::new()
+        .route("/", get(system::root))
+        .route("/health", get(system::health))
+        .route("/health/live", get(system::live))
+        .route("/health/ready", get(system::health))
+        .route("/healthz", get(system::process))
+        .route("/meta/version", get(system::version))
+        .route("/openapi.json", get(system::openapi))
+        .route("/docs", get(system::docs))
+        .route("/redoc", get(system::docs))
+        .route("/api/whoami", get(account::whoami))
+        .route("/api/my_config", get(account::my_config))
+        .route("/api/get_config", get(config::get_config))
+        .route("/api/set_config", post(config::set_config))
+        .route("/api/update_config", post(config::update_config))
+        .route("/api/publish_interaction", post(publish::publish_interaction))
+        .route("/api/learning_status", get(learning::learning_status))
+        .route("/api/get_requests", post(requests::get_requests))
+        .route("/api/get_interactions", post(interactions::get_interactions))
+        .route("/api/get_all_interactions", get(interactions::get_all_interactions))
+        .route("/api/get_profiles", post(profiles::get_profiles))
+        .route("/api/get_all_profiles", get(profiles::get_all_profiles))
+        .route("/api/add_user_profile", post(profiles::add_user_profile))
+        .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
+        .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
+        .route("/api/search_profiles", post(search::search_profiles))
+        .route("/api/search_user_playbooks", post(search::search_user_playbooks))
+        .route("/api/search_interactions", post(search::search_interactions))
+        .route("/api/search", post(search::search))
+        .fallback(not_found)
+        .method_not_allowed_fallback(wrong_method)
+}

@@ -1,0 +1,88 @@
+//! Lists of user playbooks, and user playbooks that callers write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use domain::entities::UserPlaybook;
+use domain::ids::UserHash;
+use domain::requests::playbooks::{AddUserPlaybooks, GetUserPlaybooks};
+use domain::views::{AddedAnswer, UserPlaybookView, UserPlaybooksAnswer};
+use runtime::App;
+use store::UserPlaybookRow;
+
+use super::profiles::refused;
+use super::select::{contains_any, equals, has_status, has_tag, playbook_texts};
+use crate::access::Caller;
+use crate::answer::{Answer, Failure, ok};
+use crate::body::JsonBody;
+
+pub(crate) async fn get_user_playbooks(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let wanted = GetUserPlaybooks::parse(&body)?;
+    let is_wanted = |playbook: &UserPlaybook| {
+        has_status(&wanted.status_filter, playbook.status, |status| !status.is_some_and(|s| s.is_tombstone()))
+            && wanted.user_playbook_id.is_none_or(|id| id == playbook.user_playbook_id)
+            && wanted.user_id.as_ref().is_none_or(|user| Some(user) == playbook.user_id.as_ref())
+            && equals(wanted.request_id.as_ref(), Some(&playbook.request_id))
+            && contains_any(wanted.query.as_ref(), playbook_texts(playbook))
+            && equals(wanted.playbook_name.as_ref(), Some(&playbook.playbook_name))
+            && equals(wanted.agent_version.as_ref(), Some(&playbook.agent_version))
+            && wanted.time.contains(playbook.created_at)
+            && has_tag(wanted.tags.as_ref(), playbook.tags.as_ref())
+    };
+    let mut found = candidates(&app, &caller, &wanted).await?;
+    found.retain(is_wanted);
+    found.sort_by_key(|playbook| std::cmp::Reverse((playbook.created_at, playbook.user_playbook_id)));
+    found.truncate(wanted.limit);
+    ok(UserPlaybooksAnswer::found(found.into_iter().map(UserPlaybookView::from).collect()))
+}
+
+/// The rows that the filters can let through, through the narrowest way that they leave.
+async fn candidates(
+    app: &App,
+    caller: &Caller,
+    wanted: &GetUserPlaybooks,
+) -> Result<Vec<UserPlaybook>, Failure> {
+    if let Some(id) = wanted.user_playbook_id {
+        let row = app.services.store.user_playbook_by_id(&caller.org, id).await?;
+        return Ok(row.into_iter().map(|row| row.playbook).collect());
+    }
+    let model = app.orgs.embedding_or_local(&caller.org).await?;
+    Ok(match &wanted.user_id {
+        Some(user) => {
+            let memory = app.recall.memory(&caller.org, &UserHash::of(user), model.as_ref()).await?;
+            memory.playbooks.rows.clone()
+        }
+        None => app.recall.org_playbooks(&caller.org, model.as_ref()).await?.rows.clone(),
+    })
+}
+
+pub(crate) async fn add_user_playbook(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let wanted = AddUserPlaybooks::parse(&body)?;
+    let count = wanted.user_playbooks.len();
+    let now = app.services.clock.now();
+    let texts: Vec<_> =
+        wanted.user_playbooks.iter().map(|(playbook, _)| playbook.embedding_text().to_owned()).collect();
+    let vectors = app.orgs.stored_vectors(&caller.org, &texts).await?;
+    let first = app.services.store.take_user_playbook_ids(&caller.org, count).await?;
+    let mut by_user: BTreeMap<UserHash, Vec<UserPlaybookRow>> = BTreeMap::new();
+    for (id, ((mut playbook, at), vector)) in (first..).zip(wanted.user_playbooks.into_iter().zip(vectors)) {
+        playbook.user_playbook_id = id;
+        playbook.created_at = at.unwrap_or(now);
+        let user = UserHash::of_optional(playbook.user_id.as_ref());
+        by_user.entry(user).or_default().push(UserPlaybookRow::new(playbook, vector));
+    }
+    for (user, rows) in by_user {
+        app.services.store.create_user_playbooks(&caller.org, &user, rows).await.map_err(refused)?;
+    }
+    app.services.store.bump_org_playbooks(&caller.org).await?;
+    ok(AddedAnswer::playbooks(count))
+}

@@ -1,0 +1,91 @@
+//! What the worker needs of the world.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::config::Config;
+use domain::ids::OrgId;
+use domain::time::Clock;
+use llm::providers::ModelRole;
+use llm::{ChatModel, EmbeddingModel};
+use store::{Store, StoreError, StoredVector};
+use wake::Wakes;
+
+/// New identifiers, from outside so that tests can repeat them.
+pub trait Ids: Send + Sync + std::fmt::Debug {
+    /// A random UUID in its hyphenated form.
+    fn uuid(&self) -> String;
+}
+
+/// A configuration, and the version by which a change of it is noticed.
+#[derive(Debug, Clone)]
+pub struct OrgConfig {
+    /// 0 while the organisation uses the defaults.
+    pub version: i64,
+    /// The configuration.
+    pub config: Arc<Config>,
+}
+
+/// Why an organisation's settings or models are not at hand.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum OrgServicesError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The configuration names something that cannot be used; retrying cannot mend it.
+    #[error("configuration: {0}")]
+    Configuration(String),
+}
+
+/// What differs from organisation to organisation.
+#[async_trait]
+pub trait OrgServices: Send + Sync {
+    /// The configuration in force.
+    ///
+    /// # Errors
+    /// [`OrgServicesError`]; never a default instead.
+    async fn config(&self, org: &OrgId) -> Result<OrgConfig, OrgServicesError>;
+
+    /// The chat model for a role.
+    ///
+    /// # Errors
+    /// [`OrgServicesError`].
+    async fn chat(&self, org: &OrgId, role: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError>;
+
+    /// The embedding model.
+    ///
+    /// # Errors
+    /// [`OrgServicesError`].
+    async fn embedding(&self, org: &OrgId) -> Result<Arc<dyn EmbeddingModel>, OrgServicesError>;
+
+    /// Vectors to be stored beside rows; `None` where the embedder runs in this process or does not answer.
+    ///
+    /// # Errors
+    /// [`OrgServicesError`].
+    async fn stored_vectors(
+        &self,
+        org: &OrgId,
+        texts: &[String],
+    ) -> Result<Vec<Option<StoredVector>>, OrgServicesError>;
+}
+
+/// Everything that the worker uses. Cheap to clone.
+#[derive(Clone)]
+pub struct Services {
+    /// The table and the bucket.
+    pub store: Store,
+    /// The queues.
+    pub wakes: Wakes,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// New identifiers.
+    pub ids: Arc<dyn Ids>,
+    /// Settings and models per organisation.
+    pub orgs: Arc<dyn OrgServices>,
+}
+
+impl std::fmt::Debug for Services {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Services")
+    }
+}

@@ -1,0 +1,208 @@
+//! One kind of learning for one user: window after window until nothing is due.
+
+use domain::learning::LearningKind;
+use domain::time::{EpochMillis, EpochSeconds};
+use store::{CommitError, Cursor, Head, Lease, LearningCommit, StoreError, UserKeys, WindowReceipt};
+
+use super::failure::{FailureCode, WindowFailure, retry_at};
+use super::inputs::{Next, WindowInputs, next_window, to_i64};
+use crate::pipeline::{WindowOutput, run_window};
+use crate::services::{OrgConfig, Services};
+
+/// Where one kind stands when the worker leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KindOutcome {
+    /// Nothing is due now.
+    Settled {
+        /// Eligible interactions learned from so far.
+        learned: i64,
+        /// When something will be due though nothing arrives.
+        due_at: Option<EpochSeconds>,
+    },
+    /// There is more, but no time for it.
+    OutOfTime,
+    /// Another worker took over.
+    Superseded,
+}
+
+/// Learns all due windows of one kind.
+pub(crate) async fn learn_kind(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    lease: &Lease,
+    head: &Head,
+    kind: LearningKind,
+    stop_at_ms: EpochMillis,
+) -> Result<KindOutcome, StoreError> {
+    loop {
+        let config = match services.orgs.config(keys.org).await {
+            Ok(config) => config,
+            Err(crate::services::OrgServicesError::Store(error)) => return Err(error),
+            Err(error) => {
+                tracing::error!(event = "extraction_turn_failed", kind = kind.as_str(), %error);
+                return Ok(settled(&services.store.cursor(keys, kind).await?, Some(retry_at(services.clock.now(), 9))));
+            }
+        };
+        let mut cursor = services.store.cursor(keys, kind).await?;
+        let now = services.clock.now();
+        if cursor.parked && cursor.parked_under == config.version {
+            return Ok(settled(&cursor, None));
+        }
+        if cursor.retry_at.is_some_and(|at| at > now) {
+            return Ok(settled(&cursor, cursor.retry_at));
+        }
+        let next = match next_window(&services.store, keys, head, kind, &cursor, now).await? {
+            Ok(next) => next,
+            Err(invalid) => {
+                let failure = WindowFailure::window(FailureCode::Configuration, invalid.to_string());
+                return give_up_or_retry(services, keys, kind, cursor, &config, failure).await;
+            }
+        };
+        let inputs = match next {
+            Next::Window(inputs) => inputs,
+            Next::Wait(due_at) => return Ok(settled(&cursor, due_at)),
+            Next::Drained(end) => {
+                if end > cursor.completed {
+                    cursor.completed = end;
+                    if !services.store.save_cursor(keys, kind, &mut cursor).await? {
+                        return Ok(KindOutcome::Superseded);
+                    }
+                }
+                return Ok(settled(&cursor, None));
+            }
+        };
+        if services.clock.now_ms() >= stop_at_ms {
+            return Ok(KindOutcome::OutOfTime);
+        }
+        if cursor.attempts > 0 && cursor.last_error.is_none() && FailureCode::Interrupted.parks(cursor.attempts) {
+            let failure = WindowFailure::window(FailureCode::Interrupted, "the worker died repeatedly");
+            return give_up_or_retry(services, keys, kind, cursor, &config, failure).await;
+        }
+        // The attempt is counted before it begins: a crash counts too. The error is cleared, so that what is
+        // found later without one was interrupted.
+        cursor.attempts += 1;
+        cursor.last_error = None;
+        cursor.parked = false;
+        if !services.store.save_cursor(keys, kind, &mut cursor).await? {
+            return Ok(KindOutcome::Superseded);
+        }
+        match learn_window(services, keys, lease, kind, &cursor, &inputs, &config).await {
+            Ok(()) | Err(WindowFailure::Stale) => {}
+            Err(WindowFailure::Superseded) => return Ok(KindOutcome::Superseded),
+            Err(WindowFailure::Store(error)) => return Err(error),
+            Err(failure @ WindowFailure::Window { .. }) => {
+                return give_up_or_retry(services, keys, kind, cursor, &config, failure).await;
+            }
+        }
+    }
+}
+
+fn settled(cursor: &Cursor, due_at: Option<EpochSeconds>) -> KindOutcome {
+    KindOutcome::Settled { learned: cursor.learned, due_at }
+}
+
+/// Records a failure: the window is tried again later, or parked with its reason.
+async fn give_up_or_retry(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    kind: LearningKind,
+    mut cursor: Cursor,
+    config: &OrgConfig,
+    failure: WindowFailure,
+) -> Result<KindOutcome, StoreError> {
+    let WindowFailure::Window { code, detail } = failure else { return Ok(KindOutcome::Superseded) };
+    cursor.last_error = Some(code.as_str().to_owned());
+    cursor.parked = code.parks(cursor.attempts);
+    cursor.parked_under = config.version;
+    cursor.retry_at = (!cursor.parked).then(|| retry_at(services.clock.now(), cursor.attempts));
+    tracing::warn!(
+        event = "extraction_turn_failed",
+        kind = kind.as_str(),
+        code = code.as_str(),
+        attempts = cursor.attempts,
+        parked = cursor.parked,
+        detail,
+    );
+    if !services.store.save_cursor(keys, kind, &mut cursor).await? {
+        return Ok(KindOutcome::Superseded);
+    }
+    Ok(settled(&cursor, cursor.retry_at))
+}
+
+/// One window: model calls, then one commit.
+async fn learn_window(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    lease: &Lease,
+    kind: LearningKind,
+    cursor: &Cursor,
+    inputs: &WindowInputs,
+    config: &OrgConfig,
+) -> Result<(), WindowFailure> {
+    let output = run_window(services, keys, kind, inputs, &config.config).await?;
+    let commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
+    let changes_playbooks = !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty();
+    match services.store.commit_window(keys, &commit).await {
+        Ok(()) => {}
+        Err(CommitError::Superseded) => return Err(WindowFailure::Superseded),
+        Err(CommitError::Stale) => return Err(WindowFailure::Stale),
+        Err(CommitError::TooLarge) => {
+            return Err(WindowFailure::window(FailureCode::TooLarge, "too many rows in one window"));
+        }
+        Err(CommitError::Store(error)) => return Err(error.into()),
+    }
+    tracing::info!(
+        event = "window_learned",
+        kind = kind.as_str(),
+        reason = commit.receipt.reason,
+        new_interactions = commit.receipt.new_interactions,
+        added = commit.receipt.added,
+        retired = commit.receipt.retired,
+    );
+    if changes_playbooks && let Err(error) = services.store.bump_org_playbooks(keys.org).await {
+        // Readers of all users' playbooks look again by themselves before long.
+        tracing::warn!(event = "playbooks_version_not_raised", %error);
+    }
+    Ok(())
+}
+
+fn commit_of(
+    now: EpochSeconds,
+    lease: &Lease,
+    kind: LearningKind,
+    cursor: &Cursor,
+    inputs: &WindowInputs,
+    output: WindowOutput,
+) -> LearningCommit {
+    let window = &inputs.window;
+    let new_interactions = i64::try_from(window.new.len()).unwrap_or(i64::MAX);
+    let added = output.profiles.insert.len() + output.playbooks.insert.len();
+    let retired =
+        output.profiles.replace.len() + output.profiles.delete.len() + output.playbooks.replace.len();
+    let receipt = WindowReceipt {
+        start: cursor.completed,
+        end: to_i64(window.end_exclusive),
+        new_interactions,
+        gate: output.gate,
+        added: u32::try_from(added).unwrap_or(u32::MAX),
+        retired: u32::try_from(retired).unwrap_or(u32::MAX),
+        reason: window.reason.as_str().to_owned(),
+        model: output.model,
+        at: now,
+    };
+    let next = Cursor {
+        completed: to_i64(window.end_exclusive),
+        learned: cursor.learned + new_interactions,
+        started: true,
+        version: cursor.version,
+        ..Cursor::default()
+    };
+    LearningCommit {
+        kind,
+        lease: lease.clone(),
+        cursor: next,
+        receipt,
+        profiles: output.profiles,
+        playbooks: output.playbooks,
+    }
+}

@@ -1,0 +1,160 @@
+//! One user's learning: take the lease, learn every window that is due, leave word when to look again.
+//!
+//! Crashing between any two lines loses nothing. The head stays due until [`store::Store::finish_head`] moves
+//! it, which fails when something was published meanwhile; outputs are written only by a commit that checks the
+//! lease's epoch, together with the cursor that says that they were.
+
+mod failure;
+mod inputs;
+mod kind;
+
+use domain::ids::{OrgId, UserHash};
+use domain::learning::LearningKind;
+use domain::time::{EpochMillis, EpochSeconds};
+use std::time::Duration;
+use store::{FinishHead, Head, Lease, LeaseError, StoreError, UserKeys};
+use wake::WakeReason;
+
+pub use failure::{FailureCode, WindowFailure};
+
+use crate::services::Services;
+use kind::{KindOutcome, learn_kind};
+
+/// How often a held lease is renewed.
+const HEARTBEAT: Duration = Duration::from_secs(100);
+/// A worker begins no further window with less time than this left, in milliseconds: one extraction and its
+/// commit must fit.
+pub const WINDOW_RESERVE_MS: i64 = 330_000;
+
+/// How a worker came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learned {
+    /// Nothing is due any more; what comes next is in the index.
+    Done,
+    /// Another worker is at it, and will see whatever this one was woken for.
+    Busy,
+    /// The user is being erased.
+    Barred,
+    /// Another worker took over on the way; it will see the rest.
+    Superseded,
+    /// Time was nearly up; a wake was sent for the rest.
+    Continued,
+}
+
+/// Why a worker must be woken again: the infrastructure failed. What a model does wrong never comes to this.
+#[derive(Debug, thiserror::Error)]
+#[error("learning was interrupted: {0}")]
+pub struct Interrupted(#[from] pub StoreError);
+
+/// Learns all that is due for a user, until `deadline_ms` comes near.
+///
+/// # Errors
+/// [`Interrupted`] when the store failed; the user stays due.
+pub async fn learn_user(
+    services: &Services,
+    org: &OrgId,
+    user: &UserHash,
+    deadline_ms: EpochMillis,
+) -> Result<Learned, Interrupted> {
+    let keys = UserKeys { org, user };
+    let owner = services.ids.uuid();
+    let lease = match services.store.take_lease(&keys, &owner).await {
+        Ok(lease) => lease,
+        Err(LeaseError::Busy) => return Ok(Learned::Busy),
+        Err(LeaseError::Barred) => return Ok(Learned::Barred),
+        Err(LeaseError::Store(error)) => return Err(error.into()),
+    };
+    let work = learn_under_lease(services, &keys, &lease, deadline_ms);
+    tokio::select! {
+        outcome = work => {
+            let outcome = outcome?;
+            if outcome != Learned::Superseded {
+                services.store.release_lease(&keys, &lease).await?;
+            }
+            if outcome == Learned::Continued {
+                continue_later(services, &keys, &lease).await;
+            }
+            Ok(outcome)
+        }
+        () = keep_lease(services, &keys, lease.clone()) => Ok(Learned::Superseded),
+    }
+}
+
+/// Renews the lease until it is lost.
+async fn keep_lease(services: &Services, keys: &UserKeys<'_>, mut lease: Lease) {
+    loop {
+        services.clock.sleep(HEARTBEAT).await;
+        match services.store.renew_lease(keys, &mut lease).await {
+            Ok(()) => {}
+            Err(LeaseError::Store(error)) => {
+                // A failed heartbeat is not a lost lease: it lasts until it ends, and commits check the epoch.
+                tracing::warn!(event = "extraction_heartbeat_failed", %error);
+            }
+            Err(LeaseError::Busy | LeaseError::Barred) => return,
+        }
+    }
+}
+
+async fn continue_later(services: &Services, keys: &UserKeys<'_>, lease: &Lease) {
+    let sent = services.wakes.learn(keys.org, keys.user, WakeReason::Continued, lease.epoch).await;
+    if let Err(error) = sent {
+        // The head is still due: the sweep will find it.
+        tracing::warn!(event = "wake_failed", reason = "continued", %error);
+    }
+}
+
+async fn learn_under_lease(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    lease: &Lease,
+    deadline_ms: EpochMillis,
+) -> Result<Learned, StoreError> {
+    loop {
+        let Some(head) = services.store.head(keys).await? else { return Ok(Learned::Done) };
+        if head.barred {
+            return Ok(Learned::Barred);
+        }
+        let stop_at_ms = deadline_ms - WINDOW_RESERVE_MS;
+        // Each kind has its own cursor and transaction: the failure of one does not delay the other.
+        let (profile, playbook) = tokio::join!(
+            learn_kind(services, keys, lease, &head, LearningKind::Profile, stop_at_ms),
+            learn_kind(services, keys, lease, &head, LearningKind::Playbook, stop_at_ms),
+        );
+        let (profile, playbook) = (profile?, playbook?);
+        if profile == KindOutcome::Superseded || playbook == KindOutcome::Superseded {
+            return Ok(Learned::Superseded);
+        }
+        if finish(services, keys, &head, profile, playbook).await? {
+            let out_of_time = [profile, playbook].contains(&KindOutcome::OutOfTime);
+            return Ok(if out_of_time { Learned::Continued } else { Learned::Done });
+        }
+        // Something was published since the head was read: look again.
+    }
+}
+
+/// Moves or clears the head's due time, if nothing was published since.
+async fn finish(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    head: &Head,
+    profile: KindOutcome,
+    playbook: KindOutcome,
+) -> Result<bool, StoreError> {
+    let now = services.clock.now();
+    let due = |outcome: KindOutcome| match outcome {
+        KindOutcome::OutOfTime | KindOutcome::Superseded => Some(now),
+        KindOutcome::Settled { due_at, .. } => due_at,
+    };
+    let learned = |outcome: KindOutcome, kind| match outcome {
+        KindOutcome::Settled { learned, .. } => learned,
+        KindOutcome::OutOfTime | KindOutcome::Superseded => head.learned(kind),
+    };
+    let due_at: Option<EpochSeconds> = [due(profile), due(playbook)].into_iter().flatten().min();
+    let finish = FinishHead {
+        seen_count: head.count,
+        learned_profile: learned(profile, LearningKind::Profile),
+        learned_playbook: learned(playbook, LearningKind::Playbook),
+        due_at,
+    };
+    services.store.finish_head(keys, finish).await
+}

@@ -1,0 +1,146 @@
+//! What the environment says: the only place that reads it.
+
+use std::collections::BTreeMap;
+
+use domain::ids::{DEFAULT_AGENT_VERSION, OrgId};
+
+/// The organisation of callers without a key, on a laptop.
+pub const SELF_HOST_ORG: &str = "self-host-org";
+
+/// A variable that must be set is not, or does not hold what it must.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// Not set, or blank.
+    #[error("environment variable {0} is not set")]
+    Missing(&'static str),
+    /// Set to something else than what it may hold.
+    #[error("environment variable {name} must be {expected}")]
+    Invalid {
+        /// The variable.
+        name: &'static str,
+        /// What it may hold.
+        expected: &'static str,
+    },
+}
+
+/// Who may call without a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// Nobody.
+    KeysOnly,
+    /// Callers on this machine, as this organisation.
+    LoopbackAs(OrgId),
+}
+
+/// Names of resources and switches, as the deployment sets them.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The DynamoDB table.
+    pub table: String,
+    /// The S3 bucket.
+    pub bucket: String,
+    /// The KMS key that protects secrets.
+    pub kms_key: String,
+    /// The queue that wakes learning.
+    pub learn_queue_url: String,
+    /// The agent version of requests that name none.
+    pub agent_version: String,
+    /// Whether `GET /api/my_config` answers.
+    pub allow_my_config: bool,
+    /// Who may call without a key.
+    pub access: Access,
+    /// Longest wait of `wait_for_response`, in seconds: a gateway cuts an answer off after its own limit.
+    pub wait_seconds_max: u64,
+    /// Whether URLs given by tenants may lead to private addresses: on a laptop, where the tenant is its owner.
+    pub allow_private_addresses: bool,
+    /// All variables, for the choice of a model provider.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// API Gateway answers 504 after 29 seconds.
+const WAIT_SECONDS_MAX_BEHIND_GATEWAY: u64 = 25;
+
+impl Settings {
+    /// Reads the variables that `infra/template.yaml` sets.
+    ///
+    /// # Errors
+    /// [`SettingsError`] names the variable.
+    pub fn from_env() -> Result<Self, SettingsError> {
+        Self::from_variables(std::env::vars().collect())
+    }
+
+    /// As [`Self::from_env`], from variables that were read elsewhere.
+    ///
+    /// # Errors
+    /// [`SettingsError`] names the variable.
+    pub fn from_variables(environment: BTreeMap<String, String>) -> Result<Self, SettingsError> {
+        let required = |name: &'static str| {
+            environment
+                .get(name)
+                .map(|value| value.trim().to_owned())
+                .filter(|value| !value.is_empty())
+                .ok_or(SettingsError::Missing(name))
+        };
+        let agent_version = environment
+            .get("RETROSPECT_AGENT_VERSION")
+            .filter(|version| !version.trim().is_empty())
+            .map_or_else(|| DEFAULT_AGENT_VERSION.to_owned(), Clone::clone);
+        Ok(Self {
+            table: required("RETROSPECT_TABLE")?,
+            bucket: required("RETROSPECT_BUCKET")?,
+            kms_key: required("RETROSPECT_KMS_KEY")?,
+            learn_queue_url: required("RETROSPECT_LEARN_QUEUE_URL")?,
+            agent_version,
+            allow_my_config: switch(&environment, "RETROSPECT_ALLOW_MY_CONFIG")?,
+            access: Access::KeysOnly,
+            wait_seconds_max: WAIT_SECONDS_MAX_BEHIND_GATEWAY,
+            allow_private_addresses: false,
+            environment,
+        })
+    }
+}
+
+/// A switch is `true` or `false`; absent is off.
+fn switch(environment: &BTreeMap<String, String>, name: &'static str) -> Result<bool, SettingsError> {
+    match environment.get(name).map(|value| value.trim()) {
+        None | Some("" | "false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(SettingsError::Invalid { name, expected: "true or false" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(extra: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let base = [
+            ("RETROSPECT_TABLE", "t"),
+            ("RETROSPECT_BUCKET", "b"),
+            ("RETROSPECT_KMS_KEY", "k"),
+            ("RETROSPECT_LEARN_QUEUE_URL", "q"),
+        ];
+        base.iter().chain(extra).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_missing_variable_is_named() {
+        let mut missing = variables(&[]);
+        missing.remove("RETROSPECT_BUCKET");
+        let error = Settings::from_variables(missing).unwrap_err();
+        assert_eq!(error.to_string(), "environment variable RETROSPECT_BUCKET is not set");
+    }
+
+    #[test]
+    fn a_switch_that_is_neither_true_nor_false_is_refused() {
+        for (value, ok) in [("true", true), ("false", true), ("", true), ("1", false), ("yes", false)] {
+            let read = Settings::from_variables(variables(&[("RETROSPECT_ALLOW_MY_CONFIG", value)]));
+            assert_eq!(read.is_ok(), ok, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_deployment_admits_nobody_without_a_key() {
+        assert_eq!(Settings::from_variables(variables(&[])).unwrap().access, Access::KeysOnly);
+    }
+}
