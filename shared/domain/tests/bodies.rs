@@ -1,5 +1,7 @@
 //! From bytes to values: what is refused at the door, and how much an answer repeats.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like the tests themselves")]
+
 use domain::errors::ApiError;
 use domain::requests::{interactions, profiles, publish, search};
 use domain::validation::{ECHO_BYTES_MAX, FAULTS_MAX, JSON_DEPTH_MAX, read_json_body};

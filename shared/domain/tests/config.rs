@@ -1,5 +1,7 @@
 //! The configuration: how it is changed, what it means, and its secrets.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like the tests themselves")]
+
 use domain::config::{Change, Config, ConfigFault, ExtractionPreset};
 use domain::errors::ApiError;
 use domain::learning::LearningKind;

@@ -1,5 +1,7 @@
 //! Recorded requests, with the answers that clients rely on.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like the tests themselves")]
+
 mod support;
 
 use domain::config::Config;

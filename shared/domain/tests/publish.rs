@@ -1,5 +1,7 @@
 //! The rules of a publish call.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like the tests themselves")]
+
 use domain::requests::publish::{INTERACTIONS_MAX, PublishRequest, RETRIEVED_LEARNINGS_MAX};
 use serde_json::{Value, json};
 

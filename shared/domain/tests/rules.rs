@@ -1,5 +1,7 @@
 //! The rules of single values, against what pydantic 2.14 and Python's `json` say.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like the tests themselves")]
+
 use domain::requests::SearchMode;
 use domain::validation::rules::{self, Bounds};
 use domain::validation::{Fields, read_body, read_json};

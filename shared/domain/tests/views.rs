@@ -1,5 +1,7 @@
 //! What callers see, member by member, as recorded.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like the tests themselves")]
+
 use domain::entities::{
     Interaction, Request, RetrievalExperimentArm, RetrievedLearning, Status, ToolUsed, UserPlaybook,
     UserProfile,
