@@ -465,14 +465,8 @@ mod tests {
     #[test]
     fn expirations_are_counted_in_utc_days() {
         let modified = 1_750_000_000;
-        let expected = [
-            1_750_086_400,
-            1_750_604_800,
-            1_752_592_000,
-            1_757_776_000,
-            1_781_536_000,
-            4_102_444_800,
-        ];
+        let expected =
+            [1_750_086_400, 1_750_604_800, 1_752_592_000, 1_757_776_000, 1_781_536_000, 4_102_444_800];
         for (ttl, at) in ProfileTimeToLive::ALL.into_iter().zip(expected) {
             assert_eq!(ttl.expiration(modified), at, "{}", ttl.as_str());
         }

@@ -3,10 +3,13 @@
 //!
 //! *Architecture invariant:* no I/O, no AWS types, no clock, no randomness, no environment.
 
+pub mod canonical;
+pub mod config;
 pub mod entities;
+pub mod errors;
 pub mod ids;
 pub mod learning;
+pub mod requests;
 pub mod time;
 pub mod validation;
-pub mod canonical;
-pub mod requests;
+pub mod views;

@@ -1,1 +1,18 @@
-//! learning
+//! Learning: from a user's stream of interactions to profiles and playbooks.
+//!
+//! What needs neither a store nor a model is here as plain functions: which window is next ([`windows`]), how it is
+//! shown to a model ([`formatting`]), whether a model is asked at all ([`gate`]), and what its answers are allowed to
+//! do ([`profile`], [`playbook`], [`changelog`]).
+//!
+//! *Architecture invariant:* a model's answer is a proposal. It is checked against what the model was shown, and only
+//! rows that it was shown and named can be retired.
+
+pub mod candidates;
+pub mod changelog;
+pub mod formatting;
+pub mod gate;
+mod lenient;
+pub mod playbook;
+pub mod profile;
+pub mod provenance;
+pub mod windows;

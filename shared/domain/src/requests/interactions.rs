@@ -57,9 +57,8 @@ impl GetAllInteractions {
     /// [`ValidationErrors`] when the limit is no number.
     pub fn parse(query: &str) -> Result<Self, ValidationErrors> {
         let query = query_object(query);
-        let limit = read_query(&query, |fields| {
-            fields.optional("limit", Self::LIMIT, rules::integer(Bounds::NONE))
-        })?;
+        let limit =
+            read_query(&query, |fields| fields.optional("limit", Self::LIMIT, rules::integer(Bounds::NONE)))?;
         Ok(Self { limit: (limit >= 0).then(|| as_count(limit)) })
     }
 }

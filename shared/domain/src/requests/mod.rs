@@ -5,8 +5,8 @@ pub mod interactions;
 pub mod playbooks;
 pub mod profiles;
 pub mod publish;
-pub mod requests;
 pub mod search;
+pub mod sessions;
 mod shared;
 
 pub use choices::{SearchMode, SearchedEntity, WireStatus};

@@ -9,7 +9,9 @@ use crate::entities::{BlockingIssue, UserPlaybook};
 use crate::ids::UserId;
 use crate::time::EpochSeconds;
 use crate::validation::rules::{self, Bounds, POSITIVE};
-use crate::validation::{Faults, Fields, Path, TimeRange, ValidationErrors, object, read_body, written_epoch};
+use crate::validation::{
+    Faults, Fields, Path, TimeRange, ValidationErrors, object, read_body, written_epoch,
+};
 
 /// Most user playbooks of one call.
 pub const USER_PLAYBOOKS_MAX: usize = 1_000;
@@ -94,12 +96,13 @@ impl AddUserPlaybooks {
     /// [`ValidationErrors`] with every broken rule.
     pub fn parse(body: &Value) -> Result<Self, ValidationErrors> {
         let all = rules::list(1, USER_PLAYBOOKS_MAX, read_playbook);
-        let user_playbooks = read_body(body, |fields| fields.required("user_playbooks", all), check)?;
+        let user_playbooks =
+            read_body(body, |fields| fields.required("user_playbooks", all), |all| check(all))?;
         Ok(Self { user_playbooks })
     }
 }
 
-fn check(playbooks: &Vec<(UserPlaybook, Option<EpochSeconds>)>) -> Result<(), String> {
+fn check(playbooks: &[Written]) -> Result<(), String> {
     let blank = |text: &str| text.trim().is_empty();
     let nothing = |row: &UserPlaybook| blank(&row.content) && row.trigger.as_deref().is_none_or(blank);
     match playbooks.iter().position(|(row, _)| nothing(row)) {
@@ -157,7 +160,8 @@ fn playbook_fields(fields: &mut Fields<'_, '_>) -> Option<Written> {
     let reader_angle = fields.nullable("reader_angle", rules::text);
     let merged_into = fields.nullable("merged_into", &any);
     let superseded_by = fields.nullable("superseded_by", &any);
-    (id?, embedding?);
+    id?;
+    embedding?;
     let playbook = UserPlaybook {
         user_playbook_id: 0,
         user_id: user_id?.flatten(),

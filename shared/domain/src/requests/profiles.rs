@@ -9,7 +9,8 @@ use crate::ids::{ProfileId, UserId};
 use crate::time::{EpochSeconds, NEVER_EXPIRES};
 use crate::validation::rules::{self, Bounds, Choice};
 use crate::validation::{
-    Faults, Fields, Path, TimeRange, ValidationErrors, object, query_object, read_body, read_query, written_epoch,
+    Faults, Fields, Path, TimeRange, ValidationErrors, object, query_object, read_body, read_query,
+    written_epoch,
 };
 
 /// Which profiles of a user to list, the last modified first.
@@ -171,10 +172,11 @@ impl AddUserProfiles {
     /// [`ValidationErrors`] with every broken rule.
     pub fn parse(body: &Value) -> Result<Self, ValidationErrors> {
         let all = rules::list(1, usize::MAX, read_profile);
-        let check = |profiles: &Vec<UserProfile>| match profiles.iter().position(|p| p.content.trim().is_empty()) {
-            Some(index) => Err(format!("user_profiles[{index}].content is required for embedding")),
-            None => Ok(()),
-        };
+        let check =
+            |profiles: &Vec<UserProfile>| match profiles.iter().position(|p| p.content.trim().is_empty()) {
+                Some(index) => Err(format!("user_profiles[{index}].content is required for embedding")),
+                None => Ok(()),
+            };
         let user_profiles = read_body(body, |fields| fields.required("user_profiles", all), check)?;
         Ok(Self { user_profiles })
     }
@@ -233,7 +235,11 @@ fn profile_fields(fields: &mut Fields<'_, '_>) -> Option<UserProfile> {
 
 /// Reads `source_interaction_ids`.
 pub(super) fn source_interaction_ids(fields: &mut Fields<'_, '_>) -> Option<Vec<i64>> {
-    fields.optional("source_interaction_ids", Vec::new(), rules::list(0, usize::MAX, rules::integer(Bounds::NONE)))
+    fields.optional(
+        "source_interaction_ids",
+        Vec::new(),
+        rules::list(0, usize::MAX, rules::integer(Bounds::NONE)),
+    )
 }
 
 /// Checks `embedding`, which is computed anew anyway.
@@ -243,8 +249,9 @@ pub(super) fn embedding(fields: &mut Fields<'_, '_>) -> Option<()> {
         if length == 0 || length == EMBEDDING_DIMENSIONS {
             return Some(());
         }
-        let reason =
-            format!("Embedding must be empty or have exactly {EMBEDDING_DIMENSIONS} dimensions, got {length}");
+        let reason = format!(
+            "Embedding must be empty or have exactly {EMBEDDING_DIMENSIONS} dimensions, got {length}"
+        );
         faults.add_value_error(at, &reason, value);
         None
     }

@@ -16,7 +16,8 @@ pub type StatusFilter = Option<Vec<Option<Status>>>;
 
 /// Reads `status_filter`; an empty list counts as none.
 pub(super) fn status_filter(fields: &mut Fields<'_, '_>) -> Option<StatusFilter> {
-    let statuses = fields.nullable("status_filter", rules::list(0, usize::MAX, rules::nullable(rules::choice::<WireStatus>)));
+    let statuses = fields
+        .nullable("status_filter", rules::list(0, usize::MAX, rules::nullable(rules::choice::<WireStatus>)));
     let statuses = statuses?.filter(|list| !list.is_empty());
     Some(statuses.map(|list| list.into_iter().map(|status| status.and_then(|word| word.0)).collect()))
 }
@@ -38,13 +39,21 @@ pub(super) fn as_count(number: i64) -> usize {
 }
 
 /// A user to filter by; blank text filters by nobody.
-pub(super) fn user_filter<'v>(value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>) -> Option<Option<UserId>> {
+pub(super) fn user_filter<'v>(
+    value: &'v Value,
+    at: Path<'_>,
+    faults: &mut Faults<'v>,
+) -> Option<Option<UserId>> {
     let text = rules::bounded(rules::IDENTIFIER_CHARS_MAX)(value, at, faults)?;
     Some(UserId::new(&text).ok())
 }
 
 /// The same for searches, which know shorter ids only.
-pub(super) fn searched_user<'v>(value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>) -> Option<Option<UserId>> {
+pub(super) fn searched_user<'v>(
+    value: &'v Value,
+    at: Path<'_>,
+    faults: &mut Faults<'v>,
+) -> Option<Option<UserId>> {
     let text = rules::bounded(SEARCH_ID_CHARS_MAX)(value, at, faults)?;
     Some(UserId::new(&text).ok())
 }

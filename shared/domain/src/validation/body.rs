@@ -36,7 +36,13 @@ pub fn read_json_body(content_type: Option<&str>, bytes: &[u8]) -> Result<Value,
         let body = Path::root("body");
         let at = body.index(fault.position);
         let ctx = json!({ "error": fault.reason });
-        BodyFault::Invalid(ValidationErrors::single("json_invalid", at, "JSON decode error", &json!({}), Some(ctx)))
+        BodyFault::Invalid(ValidationErrors::single(
+            "json_invalid",
+            at,
+            "JSON decode error",
+            &json!({}),
+            Some(ctx),
+        ))
     })
 }
 

@@ -174,7 +174,8 @@ impl ValidationErrors {
     #[must_use]
     pub fn summary(&self) -> String {
         let text = |value: Option<&Value>| value.map(ToString::to_string).unwrap_or_default();
-        let short = |entry: &Map<String, Value>| format!("{} {}", text(entry.get("type")), text(entry.get("loc")));
+        let short =
+            |entry: &Map<String, Value>| format!("{} {}", text(entry.get("type")), text(entry.get("loc")));
         self.entries.iter().take(3).map(short).collect::<Vec<_>>().join(", ")
     }
 }

@@ -181,19 +181,3 @@ pub fn read_query<'v, T>(
     let read = read_object(query, at, &mut faults, NotAnObject::Attributes, Some(&NULL), fields, |_| Ok(()));
     faults.finish(read)
 }
-
-/// Reads a model that is no body: its paths start with its own members.
-///
-/// # Errors
-/// [`ValidationErrors`] with every fault.
-pub fn read_at_root<'v, T>(
-    model: &'static str,
-    document: &'v Value,
-    fields: impl FnOnce(&mut Fields<'_, 'v>) -> Option<T>,
-    check: impl FnOnce(&T) -> Result<(), String>,
-) -> Result<T, ValidationErrors> {
-    let mut faults = Faults::default();
-    let otherwise = NotAnObject::Model(model);
-    let read = read_object(document, Path::ROOT, &mut faults, otherwise, None, fields, check);
-    faults.finish(read)
-}

@@ -41,9 +41,7 @@ pub(super) fn deep_fault(value: &Value) -> Option<&'static str> {
         Value::String(text) if non_finite(text).is_some() => Some("Numbers must be finite"),
         Value::String(text) => text_fault(text),
         Value::Array(items) => items.iter().find_map(deep_fault),
-        Value::Object(map) => {
-            map.iter().find_map(|(key, item)| text_fault(key).or_else(|| deep_fault(item)))
-        }
+        Value::Object(map) => map.iter().find_map(|(key, item)| text_fault(key).or_else(|| deep_fault(item))),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
@@ -64,7 +62,8 @@ pub(super) fn shown(value: &Value) -> Value {
         Value::String(text) => Value::String(text.replace(LONE_SURROGATE, "\u{FFFD}")),
         Value::Array(items) => Value::Array(items.iter().map(shown).collect()),
         Value::Object(map) => {
-            let pair = |(key, item): (&String, &Value)| (key.replace(LONE_SURROGATE, "\u{FFFD}"), shown(item));
+            let pair =
+                |(key, item): (&String, &Value)| (key.replace(LONE_SURROGATE, "\u{FFFD}"), shown(item));
             Value::Object(map.iter().map(pair).collect::<Map<_, _>>())
         }
         other => other.clone(),

@@ -19,7 +19,7 @@ pub mod urls;
 
 pub use body::{BodyFault, read_json_body};
 pub use fault::{ECHO_BYTES_MAX, FAULTS_MAX, Faults, Path, ValidationErrors};
-pub use fields::{Fields, Rule, object, read_at_root, read_body, read_query};
+pub use fields::{Fields, Rule, object, read_body, read_query};
 pub use json::{JSON_DEPTH_MAX, JsonFault, read_json};
 pub use moments::{Moment, TimeRange, moment, written_epoch};
 pub use query::query_object;

@@ -21,6 +21,12 @@ const WRITTEN_MILLISECONDS: std::ops::RangeInclusive<i64> = 1_500_000_000_000..=
 pub struct Moment(i64);
 
 impl Moment {
+    /// Microseconds since the epoch.
+    #[must_use]
+    pub fn microseconds(self) -> i64 {
+        self.0
+    }
+
     /// Whole seconds; what is less than a second is cut off.
     #[must_use]
     pub fn seconds(self) -> EpochSeconds {
@@ -84,6 +90,9 @@ pub fn moment<'v>(value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>) -> Op
             Some(number) => Some(number),
             None => match from_text(text) {
                 Ok(moment) => return Some(moment),
+                Err(YEAR_ZERO) => {
+                    return refuse("datetime_parsing", "Input should be a valid datetime", YEAR_ZERO);
+                }
                 Err(reason) => {
                     let words = "Input should be a valid datetime or date";
                     return refuse("datetime_from_date_parsing", words, reason);
@@ -138,6 +147,8 @@ fn from_text(text: &str) -> Result<Moment, &'static str> {
     Ok(Moment((utc.as_second() - offset_seconds) * 1_000_000 + micros))
 }
 
+/// A date like any other to the reader of dates, but none that the calendar has.
+const YEAR_ZERO: &str = "year 0 is out of range";
 const EXTRA: &str = "unexpected extra characters at the end of the input";
 
 fn plain_number(text: &str) -> Option<f64> {
@@ -149,7 +160,9 @@ fn plain_number(text: &str) -> Option<f64> {
 /// The digits `from..to` as a number.
 fn digits(bytes: &[u8], from: usize, to: usize) -> Option<i64> {
     let digits = bytes.get(from..to)?;
-    digits.iter().try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
+    digits
+        .iter()
+        .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
 }
 
 fn date(bytes: &[u8]) -> Result<jiff::civil::Date, &'static str> {
@@ -169,7 +182,7 @@ fn date(bytes: &[u8]) -> Result<jiff::civil::Date, &'static str> {
     }
     let small = |number: i64| i8::try_from(number).ok();
     let parts = i16::try_from(year).ok().filter(|year| *year > 0).zip(small(month)).zip(small(day));
-    let ((year, month), day) = parts.ok_or("year 0 is out of range")?;
+    let ((year, month), day) = parts.ok_or(YEAR_ZERO)?;
     jiff::civil::Date::new(year, month, day).map_err(|_| "day value is outside expected range")
 }
 

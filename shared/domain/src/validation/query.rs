@@ -6,5 +6,9 @@ use serde_json::{Map, Value};
 #[must_use]
 pub fn query_object(query: &str) -> Value {
     let pairs = url::form_urlencoded::parse(query.as_bytes());
-    Value::Object(pairs.map(|(name, value)| (name.into_owned(), Value::String(value.into_owned()))).collect::<Map<_, _>>())
+    Value::Object(
+        pairs
+            .map(|(name, value)| (name.into_owned(), Value::String(value.into_owned())))
+            .collect::<Map<_, _>>(),
+    )
 }

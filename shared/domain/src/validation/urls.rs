@@ -31,7 +31,9 @@ pub fn metadata_host(url: &Url) -> Option<String> {
     let host = match url.host()? {
         Host::Domain(name) => name.trim_end_matches('.').to_ascii_lowercase(),
         Host::Ipv4(address) => address.to_string(),
-        Host::Ipv6(address) => address.to_ipv4_mapped().map_or_else(|| address.to_string(), |v4| v4.to_string()),
+        Host::Ipv6(address) => {
+            address.to_ipv4_mapped().map_or_else(|| address.to_string(), |v4| v4.to_string())
+        }
     };
     METADATA_HOSTS.contains(&host.as_str()).then_some(host)
 }
@@ -85,7 +87,11 @@ pub fn http_url<'v>(value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>) -> 
         return None;
     }
     rules::borrowed(value, at, faults)?;
-    let parsed = if text.is_empty() { Err("input is empty".to_owned()) } else { Url::parse(text).map_err(|e| e.to_string()) };
+    let parsed = if text.is_empty() {
+        Err("input is empty".to_owned())
+    } else {
+        Url::parse(text).map_err(|e| e.to_string())
+    };
     let url = match parsed {
         Ok(url) => url,
         Err(reason) => {
@@ -112,7 +118,9 @@ pub fn plain_http_url<'v>(name: &'static str) -> impl Rule<'v, String> {
     move |value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>| {
         let text = rules::bounded(HTTP_URL_CHARS_MAX)(value, at, faults)?;
         let reason = match Url::parse(&text) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => metadata_host(&url).map(|h| metadata_message(&h)),
+            Ok(url) if matches!(url.scheme(), "http" | "https") => {
+                metadata_host(&url).map(|h| metadata_message(&h))
+            }
             Ok(_) | Err(_) => Some(format!("{name} must be an http or https URL")),
         };
         match reason {

@@ -66,7 +66,23 @@ pub(super) fn opts_out(query: &str) -> bool {
         let clause = clause.replace('"', " ");
         let words: Vec<&str> = clause.split_whitespace().collect();
         (0..words.len()).any(|object| is_known(&words[object..]) && is_left_aside(&words, object))
+            || asks_for_a_stranger(&words)
     })
+}
+
+/// `pretend you don't know me`, `as if you knew nothing about me`, `a non-personalized answer`.
+fn asks_for_a_stranger(words: &[&str]) -> bool {
+    if words.first().is_some_and(|first| REPORTS.contains(first)) {
+        return false;
+    }
+    let pretends = words.contains(&"pretend") || words.windows(2).any(|pair| pair == ["as", "if"]);
+    let stranger = matches!(words, [.., "don't" | "didn't" | "not", "know", "me"])
+        || matches!(
+            words,
+            [.., "know", "anything", "about", "me"] | [.., "knew" | "know", "nothing", "about", "me"]
+        );
+    let impersonal = |word: &&str| word.starts_with("non-personali") || word.starts_with("unpersonali");
+    (pretends && stranger) || words.iter().any(impersonal)
 }
 
 /// Whether `words` begins with something known about the user.
@@ -83,7 +99,7 @@ fn is_known(words: &[&str]) -> bool {
         }
         [
             "what" | "whatever" | "everything" | "anything" | "all" | "things" | "information" | "info"
-            | "data" | "memories" | "knowledge" | "context",
+            | "data" | "memory" | "memories" | "knowledge" | "context",
             rest @ ..,
         ] => is_about_me(rest),
         _ => false,
@@ -164,6 +180,7 @@ fn asks_not_to_use(verb: &[&str], asks: bool, why: bool) -> bool {
     };
     match using {
         [.., "without"] | [.., "don't" | "dont" | "not", "want" | "need", "you", "to"] => !why,
+        [.., "rather", "you", "didn't" | "don't"] => true,
         [start @ .., "do" | "should" | "must" | "need", "not"] => asks && begins_request(start),
         [start @ .., "don't" | "dont" | "never" | "not" | "stop" | "avoid"] => asks && begins_request(start),
         [start @ .., "refrain", "from"] => asks && begins_request(start),

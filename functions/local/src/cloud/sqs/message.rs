@@ -65,7 +65,8 @@ impl Attributes {
     }
 
     /// The digest that SQS makes of attributes; none without attributes.
-    pub(super) fn md5(&self) -> Option<String> {
+    #[must_use]
+    pub fn md5(&self) -> Option<String> {
         let mut digest = Md5::new();
         for (name, attribute) in &self.0 {
             let (transport, value) = attribute.value()?;

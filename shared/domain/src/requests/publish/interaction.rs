@@ -64,10 +64,13 @@ impl InteractionInput {
             |fields| {
                 let contents = rules::bounded(CONTENT_CHARS_MAX);
                 let text = String::new;
-                let created_at =
-                    fields.optional("created_at", None, |value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>| {
+                let created_at = fields.optional(
+                    "created_at",
+                    None,
+                    |value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>| {
                         rules::integer(Bounds::NONE)(value, at, faults).map(|at| Some(written_epoch(at)))
-                    });
+                    },
+                );
                 let role = fields.optional("role", "User".to_owned(), rules::bounded(ROLE_CHARS_MAX));
                 let content = fields.optional("content", text(), &contents);
                 let shadow_content = fields.optional("shadow_content", text(), &contents);
@@ -76,7 +79,8 @@ impl InteractionInput {
                 let description = rules::bounded(ACTION_CHARS_MAX);
                 let user_action_description = fields.optional("user_action_description", text(), description);
                 let interacted_image_url = fields.optional("interacted_image_url", text(), urls::image_url);
-                let image_encoding = fields.optional("image_encoding", text(), rules::bounded(IMAGE_CHARS_MAX));
+                let image_encoding =
+                    fields.optional("image_encoding", text(), rules::bounded(IMAGE_CHARS_MAX));
                 let tools = rules::list(0, ATTACHMENTS_MAX, read_tool);
                 let tools_used = fields.optional("tools_used", Vec::new(), tools);
                 let cited = rules::list(0, ATTACHMENTS_MAX, read_citation);
@@ -105,7 +109,9 @@ impl InteractionInput {
     /// The rules across the fields of one interaction.
     pub(super) fn check(&self, index: usize) -> Result<(), String> {
         if self.user_action != UserActionType::None && self.user_action_description.trim().is_empty() {
-            return Err(format!("interaction_data_list[{index}] user_action requires a user_action_description"));
+            return Err(format!(
+                "interaction_data_list[{index}] user_action requires a user_action_description"
+            ));
         }
         if !self.interacted_image_url.is_empty() && !self.image_encoding.is_empty() {
             return Err(format!(

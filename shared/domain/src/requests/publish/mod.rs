@@ -167,7 +167,9 @@ impl Raw {
     /// The rules across fields; the first that is broken is reported.
     fn check(&self, body: &Value) -> Result<(), String> {
         if self.experiment_id.is_some() != self.experiment_arm.is_some() {
-            return Err("retrieval_experiment_id and retrieval_experiment_arm must be provided together".into());
+            return Err(
+                "retrieval_experiment_id and retrieval_experiment_arm must be provided together".into()
+            );
         }
         if self.evaluation_only && self.force_extraction {
             return Err("evaluation_only cannot be combined with force_extraction".into());

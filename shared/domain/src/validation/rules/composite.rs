@@ -16,13 +16,15 @@ pub fn list<'v, T>(min: usize, max: usize, item: impl Rule<'v, T>) -> impl Rule<
         let actual = items.len();
         if actual > max {
             let ctx = json!({ "field_type": "List", "max_length": max, "actual_length": actual });
-            let msg = format!("List should have at most {max} item{} after validation, not {actual}", plural(max));
+            let msg =
+                format!("List should have at most {max} item{} after validation, not {actual}", plural(max));
             faults.add("too_long", at, msg, value, Some(ctx));
             return None;
         }
         if actual < min {
             let ctx = json!({ "field_type": "List", "min_length": min, "actual_length": actual });
-            let msg = format!("List should have at least {min} item{} after validation, not {actual}", plural(min));
+            let msg =
+                format!("List should have at least {min} item{} after validation, not {actual}", plural(min));
             faults.add("too_short", at, msg, value, Some(ctx));
             return None;
         }

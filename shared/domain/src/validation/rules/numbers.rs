@@ -1,5 +1,7 @@
 //! Numbers and booleans.
 
+use std::cmp::Ordering::{self, Equal, Greater, Less};
+
 use serde_json::{Value, json};
 
 use super::super::fault::{Faults, Path};
@@ -58,14 +60,16 @@ impl<T: Copy + PartialOrd + std::fmt::Display + serde::Serialize> Bounds<T> {
     /// The value if it is within the limits; NaN is within none.
     fn check<'v>(self, number: T, input: &'v Value, at: Path<'_>, faults: &mut Faults<'v>) -> Option<T> {
         let (kind, key, words, limit) = match self {
-            Self { le: Some(limit), .. } if !(number <= limit) => {
+            Self { le: Some(limit), .. } if !ordered(number, limit, &[Less, Equal]) => {
                 ("less_than_equal", "le", "less than or equal to", limit)
             }
-            Self { lt: Some(limit), .. } if !(number < limit) => ("less_than", "lt", "less than", limit),
-            Self { ge: Some(limit), .. } if !(number >= limit) => {
+            Self { lt: Some(limit), .. } if !ordered(number, limit, &[Less]) => {
+                ("less_than", "lt", "less than", limit)
+            }
+            Self { ge: Some(limit), .. } if !ordered(number, limit, &[Greater, Equal]) => {
                 ("greater_than_equal", "ge", "greater than or equal to", limit)
             }
-            Self { gt: Some(limit), .. } if !(number > limit) => {
+            Self { gt: Some(limit), .. } if !ordered(number, limit, &[Greater]) => {
                 ("greater_than", "gt", "greater than", limit)
             }
             _ => return Some(number),
@@ -73,6 +77,11 @@ impl<T: Copy + PartialOrd + std::fmt::Display + serde::Serialize> Bounds<T> {
         faults.add(kind, at, format!("Input should be {words} {limit}"), input, Some(json!({ key: limit })));
         None
     }
+}
+
+/// Whether a number stands to a limit in one of some ways; NaN stands in none.
+fn ordered<T: PartialOrd>(number: T, limit: T, ways: &[Ordering]) -> bool {
+    number.partial_cmp(&limit).is_some_and(|way| ways.contains(&way))
 }
 
 const INT_TYPE: (&str, &str) = ("int_type", "Input should be a valid integer");
@@ -197,8 +206,8 @@ fn read_boolean(value: &Value) -> Result<bool, Refusal> {
             (Some(0), _) => Ok(false),
             (Some(1), _) => Ok(true),
             (Some(_), _) => Err(BOOL_PARSING),
-            (None, Some(number)) if number == 0.0 => Ok(false),
-            (None, Some(number)) if number == 1.0 => Ok(true),
+            (None, Some(0.0)) => Ok(false),
+            (None, Some(1.0)) => Ok(true),
             (None, Some(number)) if number.fract() == 0.0 && float_to_integer(number).is_ok() => {
                 Err(BOOL_PARSING)
             }
