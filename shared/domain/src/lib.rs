@@ -7,6 +7,7 @@ pub mod canonical;
 pub mod config;
 pub mod entities;
 pub mod errors;
+pub mod experiments;
 pub mod ids;
 pub mod learning;
 pub mod requests;

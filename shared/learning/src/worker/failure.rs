@@ -113,6 +113,15 @@ pub enum WindowFailure {
 }
 
 impl WindowFailure {
+    /// Whether a model answered, but not in a way that can be used.
+    pub(crate) fn is_unusable_answer(&self) -> bool {
+        let Self::Window { code, .. } = self else { return false };
+        matches!(
+            code,
+            FailureCode::AnswerMalformed | FailureCode::AnswerTruncated | FailureCode::ContentFiltered
+        )
+    }
+
     pub(crate) fn window(code: FailureCode, detail: impl Into<String>) -> Self {
         Self::Window { code, detail: detail.into() }
     }

@@ -5,7 +5,7 @@
 //! lease's epoch, together with the cursor that says that they were.
 
 mod failure;
-mod inputs;
+pub(crate) mod inputs;
 mod kind;
 
 use domain::ids::{OrgId, UserHash};

@@ -1,0 +1,92 @@
+//! One window, from its interactions to the rows that it changes. Model calls only: nothing is written here.
+
+mod ask;
+mod playbook;
+mod profile;
+
+use domain::config::Config;
+use domain::learning::LearningKind;
+use store::{PlaybookRows, ProfileRows, UserKeys};
+
+use crate::formatting::Turn;
+use crate::gate::{GateDecision, GateInput, decide};
+use crate::services::Services;
+use crate::windows::WindowReason;
+use crate::worker::WindowFailure;
+use crate::worker::inputs::WindowInputs;
+
+/// What a window leads to.
+#[derive(Debug, Default)]
+pub(crate) struct WindowOutput {
+    /// `false` when nothing was worth an extraction.
+    pub(crate) gate: bool,
+    pub(crate) profiles: ProfileRows,
+    pub(crate) playbooks: PlaybookRows,
+    /// The model that answered.
+    pub(crate) model: String,
+}
+
+/// Learns one window of one kind.
+pub(crate) async fn run_window(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    kind: LearningKind,
+    inputs: &WindowInputs,
+    config: &Config,
+) -> Result<WindowOutput, WindowFailure> {
+    let run = Run { services, keys, inputs, config };
+    let decision = decide(&GateInput {
+        auto_run: true,
+        force_extraction: inputs.window.reason == WindowReason::Force,
+        skip_should_run_check: config.skip_should_run_check,
+        interactions: &inputs.turns.iter().map(|turn| &turn.interaction).collect::<Vec<_>>(),
+    });
+    match decision {
+        GateDecision::Skip(reason) => {
+            tracing::info!(event = "generation_gate_evaluated", kind = kind.as_str(), outcome = reason.as_str());
+            return Ok(WindowOutput::default());
+        }
+        GateDecision::AskModel if !run.gate(kind).await? => {
+            tracing::info!(event = "generation_gate_evaluated", kind = kind.as_str(), outcome = "should_skip");
+            return Ok(WindowOutput::default());
+        }
+        GateDecision::AskModel | GateDecision::Run => {}
+    }
+    match kind {
+        LearningKind::Profile => run.learn_profiles().await,
+        LearningKind::Playbook => run.learn_playbooks().await,
+    }
+}
+
+/// One run over one window.
+struct Run<'a> {
+    services: &'a Services,
+    keys: &'a UserKeys<'a>,
+    inputs: &'a WindowInputs,
+    config: &'a Config,
+}
+
+impl Run<'_> {
+    /// The turns as the prompts show them.
+    fn turns(&self) -> Vec<Turn<'_>> {
+        self.inputs
+            .turns
+            .iter()
+            .map(|turn| Turn {
+                interaction: &turn.interaction,
+                session_id: &turn.request.session_id,
+                request_created_at: turn.request.created_at,
+                is_new: turn.is_new,
+            })
+            .collect()
+    }
+
+    fn agent_context(&self) -> &str {
+        self.config.agent_context_prompt.as_deref().unwrap_or("").trim()
+    }
+
+    /// The source of the request on whose account the window runs.
+    fn source(&self) -> Option<String> {
+        Some(self.inputs.window.trigger.source.clone())
+    }
+}
