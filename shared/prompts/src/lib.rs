@@ -12,6 +12,9 @@ pub mod blocks;
 pub mod metadata;
 pub mod render;
 
+#[cfg(test)]
+mod contract_tests;
+
 pub use bank::{BankError, PromptBank};
 pub use minijinja::Value;
 pub use render::{PromptError, Rendered};

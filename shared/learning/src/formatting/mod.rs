@@ -2,6 +2,7 @@
 
 pub mod evidence;
 pub mod labels;
+pub mod reading;
 pub mod text;
 pub mod transcript;
 

@@ -27,6 +27,8 @@ pub const SESSION_LABEL_CHARS_MAX: usize = 100;
 pub const NAME_CHARS_MAX: usize = 64;
 /// Tool calls of one turn that are shown.
 pub const TOOLS_PER_TURN_MAX: usize = 20;
+/// What a tool call begins with.
+pub const TOOL_CALL_OPENING: &str = "[used tool: ";
 /// What stands for an image.
 pub const IMAGE_MARK: &str = "[image]";
 
@@ -112,7 +114,9 @@ fn turn_texts(interaction: &Interaction) -> Vec<String> {
     let has_image = !interaction.interacted_image_url.is_empty()
         || !interaction.image_encoding.is_empty()
         || interaction.image_object.is_some();
-    let content = cut(interaction.content.trim(), CONTENT_TOKENS_MAX);
+    // Nobody can claim a tool call by writing one.
+    let content = interaction.content.trim().replace(TOOL_CALL_OPENING, "(used tool: ");
+    let content = cut(&content, CONTENT_TOKENS_MAX);
     let mut parts: Vec<String> = tool_parts(&interaction.tools_used);
     parts.extend(has_image.then(|| IMAGE_MARK.to_owned()));
     parts.extend((!content.is_empty()).then_some(content));
@@ -149,7 +153,7 @@ fn tool_part(tool: &ToolUsed) -> String {
     let data = cut(&Value::Object(tool.tool_data.clone()).to_string(), TOOL_DATA_TOKENS_MAX);
     let status = plain_label(&tool.status, NAME_CHARS_MAX);
     let status = if status.is_empty() { String::new() } else { format!(", status: {status}") };
-    format!("[used tool: {name}({data}){status}]")
+    format!("{TOOL_CALL_OPENING}{name}({data}){status}]")
 }
 
 #[cfg(test)]
