@@ -1,1 +1,36 @@
-//! learn
+//! Learning, woken by the queue `learn.fifo`.
+
+use std::sync::Arc;
+
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
+use domain::time::EpochMillis;
+use learning::worker::learn_user;
+use runtime::App;
+use wake::{BODY_VERSION, LearnWake, Redeliver, process_fifo_batch};
+
+/// Handles a batch of wakes until `deadline_ms`. Says which messages must be delivered again: those that the
+/// infrastructure failed. What models do wrong is recorded with the user and acknowledged.
+pub async fn handle(app: &Arc<App>, event: SqsEvent, deadline_ms: EpochMillis) -> SqsBatchResponse {
+    let response = process_fifo_batch(event, |wake: LearnWake| async move {
+        if wake.v != BODY_VERSION {
+            // Of another version than this one knows; the sweep wakes the user in words that are known.
+            tracing::error!(event = "unknown_message_version", version = wake.v);
+            return Ok(());
+        }
+        match learn_user(&app.services, &wake.org, &wake.user, deadline_ms).await {
+            Ok(outcome) => {
+                tracing::info!(
+                    event = "user_learned",
+                    org = wake.org.as_str(),
+                    reason = ?wake.reason,
+                    outcome = ?outcome,
+                );
+                Ok(())
+            }
+            Err(interrupted) => Err(Redeliver(interrupted.to_string())),
+        }
+    })
+    .await;
+    app.usage.flush(&app.services.store).await;
+    response
+}

@@ -4,7 +4,7 @@ use domain::learning::{AdmissionPolicy, LearningKind};
 use domain::time::EpochSeconds;
 use store::{Admission, Head};
 
-use crate::windows::{HeadCounters, is_due_on_arrival, policy_of};
+use crate::windows::{HeadCounters, is_due_on_arrival};
 
 /// Decides from the head as it is once the request is counted.
 #[must_use]
@@ -20,7 +20,7 @@ pub fn admit(head: &Head, policy: &AdmissionPolicy, now: EpochSeconds) -> Admiss
             started: head.learned(kind) > 0,
         };
         // A policy that cannot be followed is for the worker to report: it must see it.
-        if is_due_on_arrival(counters, &policy_of(policy, kind), asks).unwrap_or(true) {
+        if is_due_on_arrival(counters, policy.of(kind), asks).unwrap_or(true) {
             // An overdue mark is repeated as it was found, so that its place in the index does not move.
             return Admission::DueSince(head.due_at.filter(|at| *at <= now).unwrap_or(now));
         }

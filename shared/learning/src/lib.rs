@@ -1,9 +1,9 @@
 //! Learning: from a user's stream of interactions to profiles and playbooks.
 //!
 //! The worker ([`worker::learn_user`]) takes a user's lease, learns window after window through the `pipeline`, and
-//! commits each with its cursor. What needs neither a store nor a model is here as plain functions: which window is next ([`windows`]), how it is
-//! shown to a model ([`formatting`]), whether a model is asked at all ([`gate`]), and what its answers are allowed to
-//! do ([`profile`], [`playbook`], [`changelog`]).
+//! commits each with its cursor. What needs neither a store nor a model is here as plain functions: which window is
+//! next ([`windows`]), how it is shown to a model ([`formatting`]), whether a model is asked at all ([`gate`]), and
+//! what its answers are allowed to do ([`profile`], [`playbook`], [`changelog`]).
 //!
 //! *Architecture invariant:* a model's answer is a proposal. It is checked against what the model was shown, and only
 //! rows that it was shown and named can be retired.

@@ -12,9 +12,9 @@ use store::StoredVector;
 /// Texts of one call to an embedder that runs in this process.
 const LOCAL_BATCH_TEXTS: usize = 512;
 /// Queries whose vectors are remembered.
-pub const QUERIES_MAX: usize = 1_024;
+pub(crate) const QUERIES_MAX: usize = 1_024;
 /// How long a query's vector is remembered, in seconds.
-pub const QUERY_SECONDS_MAX: i64 = 300;
+pub(crate) const QUERY_SECONDS_MAX: i64 = 300;
 
 /// The vectors of rows. A local embedder makes them as rows are loaded; those of a hosted one stand beside the
 /// rows, and one of another model is as good as none.

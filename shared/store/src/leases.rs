@@ -111,6 +111,15 @@ impl Store {
         Ok(())
     }
 
+    /// Whether a worker holds the lease now.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn is_leased(&self, keys: &UserKeys<'_>) -> Result<bool, StoreError> {
+        let item = self.get(&keys.lease()).await?.unwrap_or_default();
+        Ok(ItemReader(&item).number_opt(UNTIL).is_some_and(|until| until > self.clock.now_ms()))
+    }
+
     /// The version of a user's memory: one small consistent read.
     ///
     /// # Errors

@@ -6,7 +6,8 @@ use domain::time::EpochSeconds;
 use crate::Store;
 use crate::attributes::{BY_TIME_SK, Item, ItemReader, PK, SESSION, SK, SOURCE, STATUS};
 use crate::error::StoreError;
-use crate::keys::{Key, Listing};
+use crate::keys::{Key, Listing, UserKeys};
+use crate::lookups::receipt_from;
 use crate::requests::RequestDocument;
 
 /// Where a list goes on.
@@ -44,6 +45,23 @@ impl Store {
         let (items, next) = self.query_by_time(&partition, limit, page.map(|page| page.0)).await?;
         let entries = items.iter().map(entry).collect::<Result<_, _>>()?;
         Ok((entries, next.map(Page)))
+    }
+
+    /// The documents of requests behind look-ups, which entries of [`Listing::Interactions`] name.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table or bucket fails, or an item is damaged.
+    pub async fn documents_of_lookups(
+        &self,
+        org: &OrgId,
+        lookups: &[Key],
+    ) -> Result<Vec<RequestDocument>, StoreError> {
+        let mut keys = Vec::with_capacity(lookups.len());
+        for item in self.get_many(lookups).await? {
+            let receipt = receipt_from(&item)?;
+            keys.push(UserKeys { org, user: &receipt.user }.request(receipt.first_position));
+        }
+        self.documents_by_keys(&keys).await
     }
 
     /// The documents behind entries of [`Listing::Requests`].

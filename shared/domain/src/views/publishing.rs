@@ -38,8 +38,10 @@ pub enum LearningReason {
     NotApplicable,
     /// The inputs were deleted.
     InputsErased,
-    /// The inputs are too large.
+    /// The inputs are too large, or a window failed too often.
     InputBudgetExceeded,
+    /// The configuration cannot be followed.
+    InputBudgetConfigurationError,
     /// The caller waited long enough.
     WaitTimeout,
     /// Too many callers wait.
@@ -114,13 +116,16 @@ impl PublishAnswer {
 }
 
 /// `GET /api/learning_status`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LearningStatusAnswer {
     /// How far.
     pub status: LearningState,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<LearningReason>,
+    /// Code of the last failure, while there is one; not part of the recorded contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// `POST /api/finalize_session`.

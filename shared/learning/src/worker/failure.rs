@@ -6,9 +6,9 @@ use llm::ChatError;
 use crate::services::OrgServicesError;
 
 /// Longest wait between attempts at a window, in seconds.
-pub const RETRY_SECONDS_MAX: i64 = 300;
+pub(crate) const RETRY_SECONDS_MAX: i64 = 300;
 /// Attempts at a window whose failure lies in the window or the model's answers, before it is parked.
-pub const ATTEMPTS_MAX: u32 = 8;
+pub(crate) const ATTEMPTS_MAX: u32 = 8;
 
 /// Why a window was not learned; the code is shown by `learning_status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl FailureCode {
 
 /// When the window may be tried again after `attempts` attempts.
 #[must_use]
-pub fn retry_at(now: EpochSeconds, attempts: u32) -> EpochSeconds {
+pub(crate) fn retry_at(now: EpochSeconds, attempts: u32) -> EpochSeconds {
     let exponent = attempts.saturating_sub(1).min(9);
     now + RETRY_SECONDS_MAX.min(1 << exponent)
 }

@@ -110,7 +110,8 @@ fn segment(document: &RequestDocument) -> Segment {
             source: request.source.clone(),
             agent_version: request.agent_version.clone(),
         },
-        admission: windows::Admission::of(&document.policy, request.created_at, request.evaluation_only),
+        admitted_at: request.created_at,
+        policy: document.policy,
     }
 }
 
