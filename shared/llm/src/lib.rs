@@ -1,1 +1,39 @@
-//! llm
+//! Chat and embedding models of any provider: four wire formats, structured answers, a tool loop, retries and
+//! metering.
+//!
+//! The way through: [`settings::ProviderSettings`] → [`resolve::resolve_chat`] → [`connect::Models::chat`] →
+//! [`structured::chat_structured`] or [`tool_loop::run_tool_loop`].
+//!
+//! *Architecture invariant:* this crate reads no environment, no clock and no source of chance of its own, and
+//! no answer of a model leaves it unread: it is a checked value or a typed error. Bodies, prompts, answers and
+//! keys are never logged.
+
+pub mod addresses;
+pub mod chat;
+mod classify;
+pub mod connect;
+pub mod embedding;
+pub mod error;
+pub mod http;
+mod json_repair;
+mod json_text;
+pub mod meter;
+pub mod providers;
+pub mod resolve;
+pub mod resolved;
+pub mod retry;
+pub mod retrying;
+pub mod schema;
+pub mod secret;
+pub mod settings;
+pub mod structured;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod tool_loop;
+pub mod types;
+mod wire;
+
+pub use chat::ChatModel;
+pub use embedding::{EmbeddingModel, EmbeddingPurpose};
+pub use error::{ChatError, EmbedError, StallReason};
+pub use types::{ChatRequest, ChatResponse, Message};
