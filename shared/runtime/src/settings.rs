@@ -57,6 +57,14 @@ pub struct Settings {
     pub environment: BTreeMap<String, String>,
 }
 
+/// All variables of this process.
+#[must_use]
+pub fn variables() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
 /// API Gateway answers 504 after 29 seconds.
 const WAIT_SECONDS_MAX_BEHIND_GATEWAY: u64 = 25;
 
@@ -66,7 +74,7 @@ impl Settings {
     /// # Errors
     /// [`SettingsError`] names the variable.
     pub fn from_env() -> Result<Self, SettingsError> {
-        Self::from_variables(std::env::vars().collect())
+        Self::from_variables(variables())
     }
 
     /// As [`Self::from_env`], from variables that were read elsewhere.

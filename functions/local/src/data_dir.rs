@@ -1,0 +1,76 @@
+//! Where a local cloud keeps its data, and that only one process has it open.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fs4::fs_std::FileExt;
+
+/// Why a data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// Another process has it open.
+    #[error("{path} is in use by another retrospect process. Stop it, or choose another --data-dir.")]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It cannot be created or opened.
+    #[error("{path} cannot be used: {source}")]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// An open data directory; the lock goes with the process, however it ends.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl DataDir {
+    /// Creates the directory if need be and locks it.
+    ///
+    /// # Errors
+    /// [`DataDirError`].
+    pub fn open(path: &Path) -> Result<Self, DataDirError> {
+        let failed = |source| DataDirError::Io { path: path.to_owned(), source };
+        std::fs::create_dir_all(path).map_err(failed)?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path.join("lock"))
+            .map_err(failed)?;
+        match FileExt::try_lock_exclusive(&lock) {
+            Ok(true) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Ok(false) => Err(DataDirError::InUse { path: path.to_owned() }),
+            Err(source) => Err(failed(source)),
+        }
+    }
+
+    /// The file of one part of the cloud.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_directory_is_open_in_one_process_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = DataDir::open(folder.path()).unwrap();
+        let refused = DataDir::open(folder.path()).unwrap_err();
+        assert!(matches!(refused, DataDirError::InUse { .. }), "{refused}");
+        drop(first);
+        DataDir::open(folder.path()).unwrap();
+    }
+}
