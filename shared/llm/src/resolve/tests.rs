@@ -228,10 +228,8 @@ fn keys_do_not_print_themselves() {
 
 #[test]
 fn fallbacks_are_named_in_a_list_and_never_beside_a_custom_endpoint() {
-    let mut settings = environment(&[
-        ("OPENAI_API_KEY", "k"),
-        (crate::settings::LLM_FALLBACK_MODELS, "openai/gpt-4o, ,bedrock/nova"),
-    ]);
+    let mut settings =
+        environment(&[("OPENAI_API_KEY", "k"), (LLM_FALLBACK_MODELS, "openai/gpt-4o, ,bedrock/nova")]);
     let models: Vec<String> =
         resolve_fallbacks(&settings).unwrap().into_iter().map(|chat| chat.model).collect();
     assert_eq!(models, ["gpt-4o", "nova"]);
@@ -241,6 +239,6 @@ fn fallbacks_are_named_in_a_list_and_never_beside_a_custom_endpoint() {
         api_base: "https://llm.example/v1".to_owned(),
     });
     assert_eq!(resolve_fallbacks(&settings), Ok(vec![]));
-    let unknown = environment(&[(crate::settings::LLM_FALLBACK_MODELS, "gemini/x")]);
+    let unknown = environment(&[(LLM_FALLBACK_MODELS, "gemini/x")]);
     assert!(resolve_fallbacks(&unknown).is_err());
 }
