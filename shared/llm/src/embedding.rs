@@ -4,10 +4,40 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::error::EmbedError;
+use crate::error::ChatError;
 
 /// Length of the vectors that hosted models yield here; longer ones are cut, shorter ones padded.
 pub const HOSTED_DIMENSIONS: usize = 512;
+
+/// Why texts could not be embedded.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EmbedError {
+    /// The provider failed.
+    #[error(transparent)]
+    Provider(#[from] ChatError),
+    /// There are not as many vectors as texts.
+    #[error("the embedding model returned {actual} vectors for {expected} texts")]
+    Count {
+        /// Texts sent.
+        expected: usize,
+        /// Vectors received.
+        actual: usize,
+    },
+    /// Vectors of one batch differ in length, or one is empty.
+    #[error("the embedding model returned a vector of {actual} numbers where {expected} were expected")]
+    Dimension {
+        /// Length of the others.
+        expected: usize,
+        /// Length of this one.
+        actual: usize,
+    },
+    /// A number is missing, infinite or not a number, or a vector has no length.
+    #[error("the embedding model returned an unusable vector for text {index}")]
+    NotFinite {
+        /// Position of the text.
+        index: usize,
+    },
+}
 
 /// What a text is embedded for; some models want to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

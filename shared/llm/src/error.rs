@@ -212,36 +212,6 @@ impl ChatError {
     }
 }
 
-/// Why texts could not be embedded.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum EmbedError {
-    /// The provider failed.
-    #[error(transparent)]
-    Provider(#[from] ChatError),
-    /// There are not as many vectors as texts.
-    #[error("the embedding model returned {actual} vectors for {expected} texts")]
-    Count {
-        /// Texts sent.
-        expected: usize,
-        /// Vectors received.
-        actual: usize,
-    },
-    /// Vectors of one batch differ in length, or one is empty.
-    #[error("the embedding model returned a vector of {actual} numbers where {expected} were expected")]
-    Dimension {
-        /// Length of the others.
-        expected: usize,
-        /// Length of this one.
-        actual: usize,
-    },
-    /// A number is missing, infinite or not a number, or a vector has no length.
-    #[error("the embedding model returned an unusable vector for text {index}")]
-    NotFinite {
-        /// Position of the text.
-        index: usize,
-    },
-}
-
 /// Cuts a provider's words to what a log line bears.
 #[must_use]
 pub fn shorten(text: &str) -> String {

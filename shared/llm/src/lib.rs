@@ -23,6 +23,7 @@ pub mod resolve;
 pub mod resolved;
 pub mod retry;
 pub mod retrying;
+mod routes;
 pub mod schema;
 pub mod secret;
 pub mod settings;
@@ -34,6 +35,6 @@ pub mod types;
 mod wire;
 
 pub use chat::ChatModel;
-pub use embedding::{EmbeddingModel, EmbeddingPurpose};
-pub use error::{ChatError, EmbedError, StallReason};
+pub use embedding::{EmbedError, EmbeddingModel, EmbeddingPurpose};
+pub use error::{ChatError, StallReason};
 pub use types::{ChatRequest, ChatResponse, Message};

@@ -5,13 +5,14 @@
 //! nothing. What is found first decides; a mistake in it is an error and not a reason to look further.
 
 use crate::addresses::AddressPolicy;
-use crate::providers::{ModelRole, PROVIDERS, Provider, WireFormat, by_name};
+use crate::providers::{ModelRole, PROVIDERS, WireFormat};
 use crate::resolved::{AzureRoute, Resolved, ResolvedChat, ResolvedEmbedding};
-use crate::secret::Secret;
-use crate::settings::{AzureSettings, CustomEndpoint, ProviderSettings};
-use crate::settings::{
-    EMBEDDING_API_KEY, EMBEDDING_BASE_URL, EMBEDDING_MODEL, LLM_API_KEY, LLM_BASE_URL, LLM_MODEL,
+use crate::routes::{
+    Route, environment_route, operator_route, operator_variables, org_route, org_route_named, provider_of,
+    without_prefix,
 };
+use crate::secret::Secret;
+use crate::settings::{CustomEndpoint, LLM_FALLBACK_MODELS, ProviderSettings, filled};
 
 /// Name and prefix of Amazon Bedrock.
 pub const BEDROCK: &str = "bedrock";
@@ -50,16 +51,6 @@ pub enum ResolveError {
     },
 }
 
-/// A way to a provider, before a model was chosen.
-struct Route {
-    provider: &'static str,
-    base_url: String,
-    api_key: Secret,
-    known: Option<&'static Provider>,
-    policy: AddressPolicy,
-    azure: Option<AzureSettings>,
-}
-
 /// The chat model for a role.
 ///
 /// # Errors
@@ -71,14 +62,37 @@ pub fn resolve_chat(
     if let Some(custom) = settings.org.custom_endpoint.as_ref().filter(|custom| custom.is_complete()) {
         return Ok(Resolved::Hosted(custom_chat(custom, settings.tenant_policy())));
     }
-    Ok(match choose(settings, role)? {
+    choose(settings, role).map(hosted)
+}
+
+fn hosted(chosen: Chosen) -> Resolved<ResolvedChat> {
+    match chosen {
         Chosen::Route(route, model) => Resolved::Hosted(chat(route, &model)),
         Chosen::Bedrock(model) => Resolved::Hosted(ResolvedChat {
             format: WireFormat::Bedrock,
             ..ResolvedChat::open_ai(BEDROCK, "", Secret::default(), &model, AddressPolicy::PublicOnly)
         }),
         Chosen::Nothing => Resolved::Offline,
-    })
+    }
+}
+
+/// The models that are asked once each when the one for a role fails: `RETROSPECT_LLM_FALLBACK_MODELS`, names
+/// parted by commas. None beside a custom endpoint: who brings one wants no other to see the conversations.
+///
+/// # Errors
+/// [`ResolveError`] for the first name that cannot be resolved.
+pub fn resolve_fallbacks(settings: &ProviderSettings) -> Result<Vec<ResolvedChat>, ResolveError> {
+    if settings.org.custom_endpoint.as_ref().is_some_and(CustomEndpoint::is_complete) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for name in settings.variable(LLM_FALLBACK_MODELS).unwrap_or_default().split(',') {
+        let Some(name) = filled(Some(name)) else { continue };
+        if let Resolved::Hosted(chat) = hosted(by_model_name(settings, ModelRole::Generation, name)?) {
+            found.push(chat);
+        }
+    }
+    Ok(found)
 }
 
 /// The embedding model.
@@ -144,7 +158,7 @@ enum Chosen {
 
 fn choose(settings: &ProviderSettings, role: ModelRole) -> Result<Chosen, ResolveError> {
     let site = settings.site_models.get(&role).map(String::as_str);
-    if let Some(name) = settings.org.models.get(role).or_else(|| crate::settings::filled(site)) {
+    if let Some(name) = settings.org.models.get(role).or_else(|| filled(site)) {
         return by_model_name(settings, role, name);
     }
     let org = PROVIDERS
@@ -198,102 +212,6 @@ fn by_model_name(settings: &ProviderSettings, role: ModelRole, name: &str) -> Re
             ResolveError::NoKey { provider: provider.name, key_variable: provider.key_variable }
         }
         None => ResolveError::UnknownModel(name.to_owned()),
-    })
-}
-
-/// The provider that a model name speaks of, by prefix or by family.
-fn provider_of(name: &str) -> Option<&'static Provider> {
-    if let Some((prefix, _)) = name.split_once('/') {
-        let prefix = if prefix == "azure" { "openai" } else { prefix };
-        return by_name(prefix);
-    }
-    let mut letters = name.chars();
-    let o_series = letters.next() == Some('o') && letters.next().is_some_and(|c| c.is_ascii_digit());
-    let families = [
-        ("claude", "anthropic"),
-        ("gemini", "gemini"),
-        ("gpt-", "openai"),
-        ("text-embedding-3", "openai"),
-        ("deepseek", "deepseek"),
-        ("grok", "xai"),
-        ("qwen", "dashscope"),
-        ("glm", "zai"),
-        ("moonshot", "moonshot"),
-        ("kimi", "moonshot"),
-        ("MiniMax", "minimax"),
-    ];
-    let family = families.iter().find(|(start, _)| name.starts_with(start)).map(|(_, provider)| *provider);
-    by_name(if o_series { "openai" } else { family? })
-}
-
-/// `gemini/gemini-3-pro` → `gemini-3-pro`; `openrouter/google/x` → `google/x`.
-fn without_prefix(route: &Route, name: &str) -> String {
-    let own = name.strip_prefix(route.provider).and_then(|rest| rest.strip_prefix('/'));
-    own.or_else(|| name.strip_prefix("azure/")).unwrap_or(name).to_owned()
-}
-
-/// Azure hosts whatever was deployed there: as an embedding model it counts only when one is named.
-fn org_route(settings: &ProviderSettings, provider: &'static Provider, role: ModelRole) -> Option<Route> {
-    let route = org_route_named(settings, provider)?;
-    if route.azure.is_some() && role == ModelRole::Embedding {
-        return settings.org_key(provider).map(|key| known_route(provider, key));
-    }
-    Some(route)
-}
-
-fn org_route_named(settings: &ProviderSettings, provider: &'static Provider) -> Option<Route> {
-    let azure =
-        settings.org.azure.as_ref().filter(|azure| provider.name == "openai" && !azure.api_key.is_empty());
-    if let Some(azure) = azure {
-        let route = known_route(provider, azure.api_key.clone());
-        return Some(Route {
-            base_url: azure.endpoint.clone(),
-            policy: settings.tenant_policy(),
-            azure: Some(azure.clone()),
-            ..route
-        });
-    }
-    let mut route = known_route(provider, settings.org_key(provider)?);
-    let own_base = settings.org.dashscope_api_base.as_deref();
-    if let Some(base) = crate::settings::filled(own_base).filter(|_| provider.name == "dashscope") {
-        base.clone_into(&mut route.base_url);
-        route.policy = settings.tenant_policy();
-    }
-    Some(route)
-}
-
-fn environment_route(settings: &ProviderSettings, provider: &'static Provider) -> Option<Route> {
-    Some(known_route(provider, settings.environment_key(provider)?))
-}
-
-fn known_route(provider: &'static Provider, api_key: Secret) -> Route {
-    Route {
-        provider: provider.name,
-        base_url: provider.base_url.to_owned(),
-        api_key,
-        known: Some(provider),
-        policy: AddressPolicy::PublicOnly,
-        azure: None,
-    }
-}
-
-fn operator_variables(role: ModelRole) -> (&'static str, &'static str) {
-    if role == ModelRole::Embedding {
-        (EMBEDDING_BASE_URL, EMBEDDING_MODEL)
-    } else {
-        (LLM_BASE_URL, LLM_MODEL)
-    }
-}
-
-fn operator_route(settings: &ProviderSettings, role: ModelRole) -> Option<Route> {
-    let key_variable = if role == ModelRole::Embedding { EMBEDDING_API_KEY } else { LLM_API_KEY };
-    Some(Route {
-        provider: "operator_endpoint",
-        base_url: settings.variable(operator_variables(role).0)?.to_owned(),
-        api_key: Secret::new(settings.variable(key_variable).unwrap_or_default()),
-        known: None,
-        policy: AddressPolicy::AllowPrivate,
-        azure: None,
     })
 }
 

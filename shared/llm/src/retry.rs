@@ -8,7 +8,8 @@ use std::time::Duration;
 use domain::time::{Clock, EpochMillis};
 use tokio::sync::Semaphore;
 
-use crate::error::{ChatError, EmbedError, RetryAfter};
+use crate::embedding::EmbedError;
+use crate::error::{ChatError, RetryAfter};
 
 /// Tries after the first.
 pub const RETRIES_MAX: u32 = 3;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::chat::ChatModel;
-use crate::embedding::{EmbeddingModel, EmbeddingPurpose};
-use crate::error::{ChatError, EmbedError};
+use crate::embedding::{EmbedError, EmbeddingModel, EmbeddingPurpose};
+use crate::error::ChatError;
 use crate::retry::{Bounds, RETRIES_MAX, Retries};
 use crate::types::{ChatRequest, ChatResponse};
 use crate::wire::embeddings::EMBED_TIMEOUT;

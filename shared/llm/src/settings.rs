@@ -13,6 +13,8 @@ pub const LLM_BASE_URL: &str = "RETROSPECT_LLM_BASE_URL";
 pub const LLM_API_KEY: &str = "RETROSPECT_LLM_API_KEY";
 /// Its model; without a base URL, a model name that is routed by its prefix.
 pub const LLM_MODEL: &str = "RETROSPECT_LLM_MODEL";
+/// Models to fall back on, parted by commas.
+pub const LLM_FALLBACK_MODELS: &str = "RETROSPECT_LLM_FALLBACK_MODELS";
 /// Base URL of the operator's endpoint for embeddings.
 pub const EMBEDDING_BASE_URL: &str = "RETROSPECT_EMBEDDING_BASE_URL";
 /// Its key; may be missing.

@@ -3,8 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::embedding::{EmbeddingPurpose, HOSTED_DIMENSIONS};
-use crate::error::EmbedError;
+use crate::embedding::{EmbedError, EmbeddingPurpose, HOSTED_DIMENSIONS};
 use crate::secret::Secret;
 use crate::testing::{HttpReply, JumpClock, ModelServer, RecordingSink, Scripted, random_always};
 use crate::types::{ChatRequest, Message};

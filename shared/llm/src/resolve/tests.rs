@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::providers::SchemaMode;
+use crate::settings::{AzureSettings, EMBEDDING_BASE_URL, EMBEDDING_MODEL, LLM_BASE_URL, LLM_MODEL};
 use crate::settings::{ModelNames, OrgModels};
 
 const COMPLETIONS: [ModelRole; 5] = [
@@ -223,4 +224,21 @@ fn keys_do_not_print_themselves() {
     let settings = ProviderSettings { org: org_keys(&["openai"]), ..ProviderSettings::default() };
     assert!(!format!("{:?}", chat(&settings, ModelRole::Generation)).contains("org-openai"));
     assert!(!format!("{settings:?}").contains("org-openai"));
+}
+
+#[test]
+fn fallbacks_are_named_in_a_list_and_never_beside_a_custom_endpoint() {
+    let mut settings =
+        environment(&[("OPENAI_API_KEY", "k"), (LLM_FALLBACK_MODELS, "openai/gpt-4o, ,bedrock/nova")]);
+    let models: Vec<String> =
+        resolve_fallbacks(&settings).unwrap().into_iter().map(|chat| chat.model).collect();
+    assert_eq!(models, ["gpt-4o", "nova"]);
+    settings.org.custom_endpoint = Some(CustomEndpoint {
+        model: "m".to_owned(),
+        api_key: Secret::new("c"),
+        api_base: "https://llm.example/v1".to_owned(),
+    });
+    assert_eq!(resolve_fallbacks(&settings), Ok(vec![]));
+    let unknown = environment(&[(LLM_FALLBACK_MODELS, "gemini/x")]);
+    assert!(resolve_fallbacks(&unknown).is_err());
 }

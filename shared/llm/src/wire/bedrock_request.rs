@@ -55,7 +55,7 @@ fn blocks(message: &Message) -> Result<Vec<aws::ContentBlock>, ChatError> {
             Part::Text(text) => blocks.push(aws::ContentBlock::Text(text.clone())),
             // The service fetches nothing, so a link stays a link.
             Part::Image(ImageSource::Url(url)) => {
-                blocks.push(aws::ContentBlock::Text(format!("[image: {url}]")))
+                blocks.push(aws::ContentBlock::Text(format!("[image: {url}]")));
             }
             Part::Image(ImageSource::Base64 { media_type, data }) => blocks.push(image(media_type, data)?),
         }

@@ -71,4 +71,6 @@ impl ChatModel for HttpChat {
 }
 
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
 mod tests;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{gemini, malformed, openai, quirks, tokens};
 use crate::classify::Refusal;
-use crate::embedding::{EmbeddingModel, EmbeddingPurpose, HOSTED_DIMENSIONS, checked, prefix};
-use crate::error::{ChatError, EmbedError};
+use crate::embedding::{EmbedError, EmbeddingModel, EmbeddingPurpose, HOSTED_DIMENSIONS, checked, prefix};
+use crate::error::ChatError;
 use crate::http::{Call, Http};
 use crate::meter::Meter;
 use crate::providers::WireFormat;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::MessageSystemAttributeName as Name;
 
-use super::{Bench, queue, url, with_dead_letters};
+use super::{Bench, asleep, queue, url, waiting, with_dead_letters};
 use crate::cloud::sqs::DEDUPLICATION_MS;
 use crate::cloud::template::{DeduplicationScope, Queue};
 
@@ -188,4 +188,54 @@ async fn a_fifo_queue_refuses_to_delete_by_a_handle_whose_visibility_ended() {
     assert!(delete().await.is_err());
     bench.delete(Q, &current[0]).await;
     delete().await.expect("what is gone is deleted");
+}
+
+#[tokio::test]
+async fn a_dead_letter_blocks_no_later_message_of_its_deduplication_id() {
+    let bench = Bench::new(&with_dead_letters(Q, "dead.fifo", 1));
+    bench.send_fifo(Q, "g", "d").await;
+    bench.receive(Q, 1).await;
+    bench.pass(30);
+    assert!(bench.receive(Q, 1).await.is_empty());
+    bench.send_fifo("dead.fifo", "g", "d").await;
+    assert_eq!(bench.sqs.counts(&url("dead.fifo")).unwrap().visible, 2);
+}
+
+#[tokio::test]
+async fn a_dead_letter_is_kept_as_long_from_its_move_as_the_dead_letter_queue_says() {
+    let mut queues = with_dead_letters(Q, "dead.fifo", 1);
+    queues[1].retention_seconds = 60;
+    let bench = Bench::new(&queues);
+    bench.send_fifo(Q, "g", "d").await;
+    bench.receive(Q, 1).await;
+    bench.pass(100);
+    assert!(bench.receive(Q, 1).await.is_empty());
+    bench.pass(59);
+    assert_eq!(bench.sqs.counts(&url("dead.fifo")).unwrap().visible, 1);
+    bench.pass(1);
+    assert_eq!(bench.sqs.counts(&url("dead.fifo")).unwrap().visible, 0);
+}
+
+#[tokio::test]
+async fn other_messages_make_the_queue_forget_no_deduplication_id_early() {
+    let bench = Bench::new(&[queue(Q)]);
+    bench.send_fifo(Q, "g", "d").await;
+    bench.clock.advance(Duration::from_millis(DEDUPLICATION_MS as u64 - 1));
+    bench.send_fifo(Q, "g", "other").await;
+    bench.send_fifo(Q, "g", "d").await;
+    assert_eq!(bench.bodies(Q, 10).await, ["d", "other"]);
+}
+
+#[tokio::test]
+async fn a_waiting_receiver_is_woken_when_the_group_is_free_again() {
+    let bench = Bench::new(&[queue(Q)]);
+    bench.send_fifo(Q, "g", "1").await;
+    bench.send_fifo(Q, "g", "2").await;
+    let first = bench.receive(Q, 1).await;
+    let delete = async {
+        asleep(&bench).await;
+        bench.delete(Q, &first[0]).await;
+    };
+    let (received, ()) = tokio::join!(waiting(&bench, Q), delete);
+    assert_eq!(received, ["2"]);
 }

@@ -21,7 +21,7 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 
-use super::Sqs;
+use super::{ReceiveRequest, Sqs};
 use crate::cloud::clock::ManualClock;
 use crate::cloud::service::LocalService;
 use crate::cloud::template::{DeduplicationScope, Queue, Redrive};
@@ -129,5 +129,30 @@ impl HttpConnector for Direct {
             let response = sqs.call(request).await.map(SdkBody::from);
             Ok(HttpResponse::try_from(response).unwrap())
         })
+    }
+}
+
+/// The bodies that a receiver gets who waits as long as it may.
+async fn waiting(bench: &Bench, name: &str) -> Vec<String> {
+    let request = ReceiveRequest { wait_seconds: Some(20), ..ReceiveRequest::default() };
+    let url = url(name);
+    let received = tokio::select! {
+        received = bench.sqs.receive(&url, request) => received.unwrap(),
+        () = many_turns() => panic!("nothing woke the receiver"),
+    };
+    received.into_iter().map(|one| one.message.body).collect()
+}
+
+/// Far more turns than the other tasks of a test need.
+async fn many_turns() {
+    for _ in 0..10_000 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Returns once something waits for time to pass.
+async fn asleep(bench: &Bench) {
+    while bench.clock.sleepers() == 0 {
+        tokio::task::yield_now().await;
     }
 }

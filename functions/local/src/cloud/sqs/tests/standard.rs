@@ -5,8 +5,8 @@ use std::time::Duration;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::MessageSystemAttributeName as Name;
 
-use super::{Bench, queue, url, with_dead_letters};
-use crate::cloud::sqs::{Counts, PURGE_INTERVAL_MS, ReceiveRequest};
+use super::{Bench, asleep, queue, url, waiting, with_dead_letters};
+use crate::cloud::sqs::{Counts, PURGE_INTERVAL_MS};
 use crate::cloud::template::Queue;
 
 #[tokio::test]
@@ -150,18 +150,6 @@ async fn a_receiver_that_waits_for_dead_letters_is_woken_by_the_move() {
     let (waiting, looked) = tokio::join!(waiting(&bench, "dead"), bench.bodies("q", 1));
     assert!(looked.is_empty());
     assert_eq!(waiting, ["a"]);
-}
-
-async fn waiting(bench: &Bench, name: &str) -> Vec<String> {
-    let request = ReceiveRequest { wait_seconds: Some(20), ..ReceiveRequest::default() };
-    let received = bench.sqs.receive(&url(name), request).await.unwrap();
-    received.into_iter().map(|one| one.message.body).collect()
-}
-
-async fn asleep(bench: &Bench) {
-    while bench.clock.sleepers() == 0 {
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test]
