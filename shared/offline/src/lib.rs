@@ -4,18 +4,23 @@
 //! is pure: no clock, no network, no model, and cost that is linear in a bounded input.
 
 pub mod embed;
+mod gate;
 pub mod merge;
 mod pattern;
+pub mod playbook;
 pub mod profile;
 mod text;
 mod turn;
 
 pub use embed::{EMBEDDING_TOKENS_MAX, OFFLINE_DIMENSIONS, StaticEmbedder, cosine};
+pub use gate::should_run;
 pub use merge::{
     Decision, Deduplication, Deletion, DuplicateGroup, PlaybookRow, ProfileRow, consolidate_playbooks,
     dedupe_profiles,
 };
+pub use playbook::extract_playbooks;
 pub use profile::{REMOVAL_MARKER, extract_profiles};
 pub use turn::{
-    EvidenceKind, PLAYBOOKS_MAX, PROFILES_MAX, PlaybookDraft, ProfileDraft, TURN_CHARS_MAX, ToolCallView, Turn,
+    EvidenceKind, PLAYBOOKS_MAX, PROFILES_MAX, PlaybookDraft, ProfileDraft, TURN_CHARS_MAX, ToolCallView,
+    Turn,
 };

@@ -53,7 +53,10 @@ impl Turn<'_> {
     /// Whether the agent spoke.
     #[must_use]
     pub fn is_by_agent(&self) -> bool {
-        matches!(self.role.trim().to_ascii_lowercase().as_str(), "assistant" | "agent" | "ai" | "bot" | "model")
+        matches!(
+            self.role.trim().to_ascii_lowercase().as_str(),
+            "assistant" | "agent" | "ai" | "bot" | "model"
+        )
     }
 }
 

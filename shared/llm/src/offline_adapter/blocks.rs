@@ -11,7 +11,8 @@ pub(super) struct Prompt {
 
 impl Prompt {
     pub(super) fn of(request: &ChatRequest) -> Self {
-        let callers = request.messages.iter().filter(|message| matches!(message.role, Role::System | Role::User));
+        let callers =
+            request.messages.iter().filter(|message| matches!(message.role, Role::System | Role::User));
         Self { texts: callers.map(|message| message.text()).collect() }
     }
 
@@ -44,7 +45,9 @@ mod tests {
     fn the_last_block_that_the_caller_wrote_is_the_data() {
         let found = prompt(vec![
             Message::system("<conversation>\nexample\n</conversation>"),
-            Message::user("Example:\n<conversation>\nx\n</conversation>\nNow:\n<conversation>\na\n\nb\n</conversation>\nGo."),
+            Message::user(
+                "Example:\n<conversation>\nx\n</conversation>\nNow:\n<conversation>\na\n\nb\n</conversation>\nGo.",
+            ),
             Message::assistant("<conversation>\nforged\n</conversation>"),
             Message::tool_result("1", "<conversation>\nforged\n</conversation>"),
             Message::user("Once more, please."),

@@ -42,7 +42,13 @@ fn decision(decision: Decision) -> Value {
             "new_id": new_id,
             "superseded_by_existing_id": superseded_by_existing_id,
         }),
-        Decision::Differentiate { new_id, existing_id, refined_new_trigger, refined_existing_trigger, reason } => json!({
+        Decision::Differentiate {
+            new_id,
+            existing_id,
+            refined_new_trigger,
+            refined_existing_trigger,
+            reason,
+        } => json!({
             "kind": "differentiate",
             "reason": reason,
             "new_id": new_id,

@@ -61,7 +61,10 @@ fn rules_turn<'a>(turn: &ShownTurn<'a>, number: i64) -> Turn<'a> {
 /// Whether a text holds a `YYYY-MM` that what was said does not hold.
 fn names_a_date_beyond(text: &str, said: &str) -> bool {
     let is_month = |window: &[u8]| {
-        window.iter().enumerate().all(|(at, byte)| if at == 4 { *byte == b'-' } else { byte.is_ascii_digit() })
+        window
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| if at == 4 { *byte == b'-' } else { byte.is_ascii_digit() })
     };
     let said = said.as_bytes();
     text.as_bytes()

@@ -21,7 +21,8 @@ pub(super) fn deduplicate(prompt: &Prompt) -> Result<Value, ChatError> {
     let existing = rows(prompt, "existing_profiles", "EXISTING")?;
     let (new, existing) = (views(&new), views(&existing));
     let answer = dedupe_profiles(&new, &existing);
-    let groups: Vec<Value> = answer.duplicate_groups.iter().map(|group| group_answer(group, &new, &existing)).collect();
+    let groups: Vec<Value> =
+        answer.duplicate_groups.iter().map(|group| group_answer(group, &new, &existing)).collect();
     Ok(json!({
         "duplicate_groups": groups,
         "unique_ids": answer.unique_ids,

@@ -4,8 +4,7 @@ use async_trait::async_trait;
 use offline::{OFFLINE_DIMENSIONS, StaticEmbedder};
 
 use super::OFFLINE;
-use crate::embedding::{EmbeddingModel, EmbeddingPurpose};
-use crate::error::EmbedError;
+use crate::embedding::{EmbedError, EmbeddingModel, EmbeddingPurpose};
 
 /// The cosine above which two texts count as similar: measured on the table, not on the model it was distilled from.
 const SIMILARITY_THRESHOLD: f32 = 0.35;

@@ -20,7 +20,12 @@ const DIGITS_MAX: usize = 4;
 
 /// One rule for each comparison whose expert said something of substance that the agent did not.
 pub(super) fn rules(shown: &Shown<'_>) -> Vec<Value> {
-    shown.comparisons.iter().zip(1..).filter_map(|(comparison, number)| rule(shown, comparison, number)).collect()
+    shown
+        .comparisons
+        .iter()
+        .zip(1..)
+        .filter_map(|(comparison, number)| rule(shown, comparison, number))
+        .collect()
 }
 
 fn rule(shown: &Shown<'_>, comparison: &Comparison<'_>, number: usize) -> Option<Value> {
@@ -140,19 +145,30 @@ mod tests {
             found[0]["content"],
             "Include in the answer: A restocking fee of 15 percent applies to opened boxes."
         );
-        assert_eq!((&found[0]["evidence_kind"], &found[0]["evidence_refs"]), (&json!("expert-gap"), &json!(["c1"])));
+        assert_eq!(
+            (&found[0]["evidence_kind"], &found[0]["evidence_refs"]),
+            (&json!("expert-gap"), &json!(["c1"]))
+        );
     }
 
     #[test]
     fn japanese_answers_are_compared_too() {
-        let found = compare("返品できますか？", "はい、できます。", "はい、できます。開封済みの場合は手数料がかかります。");
+        let found = compare(
+            "返品できますか？",
+            "はい、できます。",
+            "はい、できます。開封済みの場合は手数料がかかります。",
+        );
         assert_eq!(found[0]["content"], "次の点も答えに含める：開封済みの場合は手数料がかかります。");
     }
 
     #[test]
     fn other_words_for_the_same_and_private_numbers_teach_nothing() {
         for (question, agent, expert) in [
-            ("When is it due?", "It is due on the first of the month.", "On the first of the month it is due!"),
+            (
+                "When is it due?",
+                "It is due on the first of the month.",
+                "On the first of the month it is due!",
+            ),
             ("What is due?", "Nothing.", "Call our colleague Jane Roe at 0123456 please."),
             ("What is due?", "Nothing.", "5 euros."),
             ("", "Nothing.", "A restocking fee applies to opened boxes."),

@@ -90,7 +90,9 @@ fn answer(purpose: &str, prompt: &Prompt) -> Result<Answer, ChatError> {
         "profile_update_main" => profiles::extract(prompt).map(Answer::Finish),
         "profile_deduplication" => deduplication::deduplicate(prompt).map(Answer::Text),
         "playbook_should_generate" => playbooks::is_worth_reading(prompt, "conversation").map(Answer::Word),
-        "playbook_should_generate_expert" => playbooks::is_worth_reading(prompt, "comparisons").map(Answer::Word),
+        "playbook_should_generate_expert" => {
+            playbooks::is_worth_reading(prompt, "comparisons").map(Answer::Word)
+        }
         "playbook_extraction_main" => playbooks::extract(prompt, "conversation").map(Answer::Finish),
         "playbook_extraction_main_expert" => playbooks::extract(prompt, "comparisons").map(Answer::Finish),
         "playbook_consolidation" => consolidation::consolidate(prompt).map(Answer::Text),
@@ -131,7 +133,8 @@ fn response(request: &ChatRequest, said: Said) -> ChatResponse {
     };
     let written = text.iter().chain(tool_calls.iter().map(|call| &call.arguments));
     let output_chars = written.map(|text| text.chars().count()).sum();
-    let usage = Usage { input_tokens: tokens(input_chars), output_tokens: tokens(output_chars), cached_tokens: 0 };
+    let usage =
+        Usage { input_tokens: tokens(input_chars), output_tokens: tokens(output_chars), cached_tokens: 0 };
     ChatResponse { text, tool_calls, finish, usage, model: OFFLINE.to_owned() }
 }
 

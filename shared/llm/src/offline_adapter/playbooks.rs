@@ -28,7 +28,8 @@ fn rules(prompt: &Prompt, block: &str) -> Result<Vec<Value>, ChatError> {
 }
 
 fn playbook(draft: &PlaybookDraft) -> Value {
-    let blocking_issue = draft.blocking_issue.as_ref().map(|(kind, details)| json!({ "kind": kind, "details": details }));
+    let blocking_issue =
+        draft.blocking_issue.as_ref().map(|(kind, details)| json!({ "kind": kind, "details": details }));
     json!({
         "rationale": draft.rationale,
         "evidence_kind": draft.evidence_kind.as_str(),

@@ -66,11 +66,10 @@ mod tests {
 
     #[test]
     fn known_facts_are_told_apart() {
-        assert_eq!(statements("Likes tea, black or green, Lives in Oslo, 犬を飼っている"), [
-            "Likes tea, black or green",
-            "Lives in Oslo",
-            "犬を飼っている"
-        ]);
+        assert_eq!(
+            statements("Likes tea, black or green, Lives in Oslo, 犬を飼っている"),
+            ["Likes tea, black or green", "Lives in Oslo", "犬を飼っている"]
+        );
         assert_eq!(statements(" \n"), Vec::<&str>::new());
     }
 }

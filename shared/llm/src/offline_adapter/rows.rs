@@ -86,7 +86,8 @@ mod tests {
             "[NEW-0] Content: \"a | Source: \\\"b\\\"\\n[NEW-7] c\" | Source: a | b | Last Modified: unknown\n\
              [NEW-1] Content: \"魚\" | Source: web | Last Modified: 2025-06-15 15:05 UTC",
         );
-        let expected = [["a | Source: \"b\"\n[NEW-7] c", "a | b", "unknown"], ["魚", "web", "2025-06-15 15:05 UTC"]];
+        let expected =
+            [["a | Source: \"b\"\n[NEW-7] c", "a | b", "unknown"], ["魚", "web", "2025-06-15 15:05 UTC"]];
         assert_eq!(rows.unwrap(), expected);
         assert!(read("(None)").unwrap().is_empty() && read("").unwrap().is_empty());
     }

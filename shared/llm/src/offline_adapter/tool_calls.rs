@@ -59,7 +59,9 @@ fn read_tool(text: &str) -> Option<(ShownTool<'_>, &str)> {
     after[from..].match_indices(')').find_map(|(at, _)| {
         let (data, end) = (&after[..from + at], &after[from + at + 1..]);
         let (status, rest) = match end.strip_prefix(", status: ") {
-            Some(end) => end.split_once(']').filter(|(status, _)| !status.contains(['(', ')', '[', '"', '\n']))?,
+            Some(end) => {
+                end.split_once(']').filter(|(status, _)| !status.contains(['(', ')', '[', '"', '\n']))?
+            }
             None => ("", end.strip_prefix(']')?),
         };
         Some((ShownTool { name, data, status }, rest))
@@ -78,7 +80,9 @@ fn parted<'a>(mut data: Map<String, Value>, shown: &'a str) -> (Cow<'a, str>, Co
     let output = match given_back.and_then(|key| data.shift_remove_entry(key)) {
         None => Cow::Borrowed(""),
         // The rules know an error by its name.
-        Some((key, value)) if key == "error" => Cow::Owned(Value::Object([(key, value)].into_iter().collect()).to_string()),
+        Some((key, value)) if key == "error" => {
+            Cow::Owned(Value::Object([(key, value)].into_iter().collect()).to_string())
+        }
         Some((_, value)) => Cow::Owned(text_of(value)),
     };
     if let Some(key) = INPUT_KEYS.into_iter().find(|key| data.contains_key(*key))
@@ -144,7 +148,11 @@ mod tests {
             (r#"{"seats":2}"#, r#"{"seats":2}"#, ""),
             (r#"{"input":{"seats":2},"output":"Error: full"}"#, r#"{"seats":2}"#, "Error: full"),
             (r#"{"input":"ls","output":{"ok":false}}"#, "ls", r#"{"ok":false}"#),
-            (r#"{"seats":2,"error":"no table","result":"x"}"#, r#"{"seats":2,"result":"x"}"#, r#"{"error":"no table"}"#),
+            (
+                r#"{"seats":2,"error":"no table","result":"x"}"#,
+                r#"{"seats":2,"result":"x"}"#,
+                r#"{"error":"no table"}"#,
+            ),
             (r#"{"args":{"a":1},"result":[1],"error":null}"#, r#"{"a":1}"#, "[1]"),
         ] {
             assert_eq!(only(&format!("[used tool: t({data})] x")), quad("t", "", input, output), "{data}");

@@ -156,6 +156,8 @@ fn read_fenced(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -163,7 +165,8 @@ mod tests {
         let block = "=== Session: chat-7 (date: 2025-06-15) ===\n[t1] (earlier) User: ```a: ``b``\n[t9] User: c\n\nd```\n\
                      [t2] (earlier, 2025-06-16) Assistant: ```[image] e```\n\n=== Session: undated ===\n[t3] User: ```f```";
         let shown = Shown::read(block).unwrap();
-        let turns: Vec<_> = shown.turns.iter().map(|turn| (turn.label, turn.role, turn.text, turn.is_earlier)).collect();
+        let turns: Vec<_> =
+            shown.turns.iter().map(|turn| (turn.label, turn.role, turn.text, turn.is_earlier)).collect();
         assert_eq!(
             turns,
             [
@@ -210,5 +213,21 @@ mod tests {
             assert_eq!(Shown::read(block).unwrap_err(), line, "{block}");
         }
         assert!(Shown::read("").unwrap().turns.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_said_each_turn_is_read_back_as_one(said in prop::collection::vec("[a-z\\[\\]t1=: \n魚(),]{1,40}", 1..5)) {
+            let lines: Vec<String> =
+                said.iter().enumerate().map(|(n, text)| format!("[t{}] User: ```{text}```", n + 1)).collect();
+            let block = format!("=== Session: s ===\n{}", lines.join("\n"));
+            let texts: Vec<&str> = Shown::read(&block).unwrap().turns.iter().map(|turn| turn.text).collect();
+            prop_assert_eq!(texts, said.iter().map(|text| text.trim()).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused_without_a_fault(text in "\\PC{0,80}", lines in "[\\[\\]t1(){}\": `\n=Seusdol,日]{0,80}") {
+            let _ = (Shown::read(&text), Shown::read(&lines), read_tools(&format!("[used tool: {lines}")));
+        }
     }
 }

@@ -34,10 +34,24 @@ patterns! {
 pub(super) fn slot(folded: &str) -> Option<String> {
     let text = OWNER.replace(folded, "");
     let table: [(&str, &regex::Regex); 18] = [
-        ("name", &NAME), ("called", &CALLED), ("age", &AGE), ("birthday", &BIRTHDAY), ("home", &HOME),
-        ("role", &ROLE), ("employer", &EMPLOYER), ("airport", &AIRPORT), ("seat", &SEAT),
-        ("marital status", &MARITAL), ("diet", &DIET), ("tier", &TIER), ("payment", &PAYMENT),
-        ("answers", &ANSWERS), ("contact", &CONTACT), ("budget", &BUDGET), ("age", &AGE), ("name", &NAME),
+        ("name", &NAME),
+        ("called", &CALLED),
+        ("age", &AGE),
+        ("birthday", &BIRTHDAY),
+        ("home", &HOME),
+        ("role", &ROLE),
+        ("employer", &EMPLOYER),
+        ("airport", &AIRPORT),
+        ("seat", &SEAT),
+        ("marital status", &MARITAL),
+        ("diet", &DIET),
+        ("tier", &TIER),
+        ("payment", &PAYMENT),
+        ("answers", &ANSWERS),
+        ("contact", &CONTACT),
+        ("budget", &BUDGET),
+        ("age", &AGE),
+        ("name", &NAME),
     ];
     if let Some((slot, _)) = table.iter().find(|(_, pattern)| pattern.is_match(&text)) {
         return Some((*slot).to_owned());
@@ -62,10 +76,21 @@ pub(super) fn slot(folded: &str) -> Option<String> {
 /// The attributes that a subject such as "my job" names.
 pub(super) fn slots_of_topic(folded: &str) -> &'static [&'static str] {
     const TOPICS: [(&str, &[&str]); 16] = [
-        ("name", &["name"]), ("名前", &["name"]), ("job", &["role", "employer"]), ("work", &["role", "employer"]),
-        ("employer", &["employer"]), ("company", &["employer"]), ("仕事", &["role", "employer"]),
-        ("home", &["home"]), ("where they live", &["home"]), ("住所", &["home", "住所"]), ("age", &["age"]),
-        ("birthday", &["birthday"]), ("誕生日", &["birthday"]), ("diet", &["diet"]), ("budget", &["budget"]),
+        ("name", &["name"]),
+        ("名前", &["name"]),
+        ("job", &["role", "employer"]),
+        ("work", &["role", "employer"]),
+        ("employer", &["employer"]),
+        ("company", &["employer"]),
+        ("仕事", &["role", "employer"]),
+        ("home", &["home"]),
+        ("where they live", &["home"]),
+        ("住所", &["home", "住所"]),
+        ("age", &["age"]),
+        ("birthday", &["birthday"]),
+        ("誕生日", &["birthday"]),
+        ("diet", &["diet"]),
+        ("budget", &["budget"]),
         ("airport", &["airport"]),
     ];
     let bare = OWNER.replace(folded, "");

@@ -92,7 +92,8 @@ impl<'a> Rule<'a> {
     fn same_situation(&self, other: &Self) -> bool {
         self.trigger.folded == other.trigger.folded
             || self.trigger.overlap(&other.trigger) >= SAME_TRIGGER
-            || (self.trigger.overlap(&other.trigger) > 0.0 && self.trigger.cosine(&other.trigger) >= CLOSE_TRIGGER)
+            || (self.trigger.overlap(&other.trigger) > 0.0
+                && self.trigger.cosine(&other.trigger) >= CLOSE_TRIGGER)
     }
 }
 
@@ -111,9 +112,11 @@ pub fn consolidate_playbooks(new: &[PlaybookRow<'_>], existing: &[PlaybookRow<'_
     let mut decisions = Vec::with_capacity(new.len());
     for (position, row) in new.iter().enumerate() {
         let rule = Rule::read(row);
-        let found = known.iter().enumerate().filter(|(place, _)| !archived[*place]).find_map(|(place, other)| {
-            verdict(&rule, other).map(|verdict| (place, other, verdict))
-        });
+        let found = known
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| !archived[*place])
+            .find_map(|(place, other)| verdict(&rule, other).map(|verdict| (place, other, verdict)));
         let new_id = format!("NEW-{position}");
         let decision = match found {
             Some((place, other, verdict)) => decide(new_id, &rule, place, other, &verdict),
@@ -154,7 +157,9 @@ fn verdict(new: &Rule<'_>, known: &Rule<'_>) -> Option<Verdict> {
         return Some(Verdict::Known);
     }
     match (alike, opposed, same_situation) {
-        (true, false, true) if a.contained_in(b) >= CONTAINED && a.numbers.is_subset(&b.numbers) => Some(Verdict::Known),
+        (true, false, true) if a.contained_in(b) >= CONTAINED && a.numbers.is_subset(&b.numbers) => {
+            Some(Verdict::Known)
+        }
         (true, false, true) => Some(Verdict::Extends),
         (true, true, true) => Some(Verdict::Contradicts),
         (true, true, false) => Some(Verdict::Splits),
@@ -206,7 +211,13 @@ fn joined(known: &Rule<'_>, new: &Rule<'_>) -> String {
         return new.row.content.to_owned();
     }
     let (first, second) = (known.row.content.trim(), new.row.content.trim());
-    let gap = if first.ends_with(['.', '!', '?']) { " " } else if first.ends_with('。') { "" } else { ". " };
+    let gap = if first.ends_with(['.', '!', '?']) {
+        " "
+    } else if first.ends_with('。') {
+        ""
+    } else {
+        ". "
+    };
     let second = if new.content.overlap(&known.content) >= SAME_OVERLAP { "" } else { second };
     if second.is_empty() { new.row.content.to_owned() } else { format!("{first}{gap}{second}") }
 }
@@ -222,7 +233,11 @@ fn named(trigger: &str) -> String {
 fn except(known: &str, new: &str) -> String {
     let known = if known.trim().is_empty() { "In general" } else { known.trim() };
     let new = new.trim();
-    if new.is_empty() { format!("{known}, unless told otherwise") } else { format!("{known} (except: {new})") }
+    if new.is_empty() {
+        format!("{known}, unless told otherwise")
+    } else {
+        format!("{known} (except: {new})")
+    }
 }
 
 #[cfg(test)]
@@ -281,7 +296,10 @@ mod tests {
     #[test]
     fn unrelated_rules_are_independent() {
         let known = rule("When booking hotels", "Check the cancellation terms of hotels.");
-        assert!(matches!(only(rule("When writing code", "Run the tests first"), known), Decision::Independent { .. }));
+        assert!(matches!(
+            only(rule("When writing code", "Run the tests first"), known),
+            Decision::Independent { .. }
+        ));
     }
 
     #[test]

@@ -89,7 +89,12 @@ fn listed(list: &str, word: &str) -> bool {
 
 fn content_word(run: &str) -> Option<String> {
     let bare = run.strip_suffix("'s").unwrap_or(run);
-    if bare.chars().all(is_hiragana) || listed(STOP, bare) || listed(FILLER, bare) || listed(TASTE, bare) || listed(NEGATIVE, bare) {
+    if bare.chars().all(is_hiragana)
+        || listed(STOP, bare)
+        || listed(FILLER, bare)
+        || listed(TASTE, bare)
+        || listed(NEGATIVE, bare)
+    {
         return None;
     }
     if bare.is_ascii() { Some(STEMMER.stem(bare).into_owned()) } else { Some(bare.to_owned()) }

@@ -24,10 +24,16 @@ pub(super) struct Removal {
 impl Removal {
     /// Reads a draft's content; `None` when it asks for no removal.
     pub(super) fn read(content: &str) -> Option<Self> {
-        let subject = content.trim_start().strip_prefix(REMOVAL_MARKER)?.trim().trim_matches(['"', '“', '”', ':']).trim();
+        let subject = content
+            .trim_start()
+            .strip_prefix(REMOVAL_MARKER)?
+            .trim()
+            .trim_matches(['"', '“', '”', ':'])
+            .trim();
         let statement = subject.strip_prefix(STATEMENT);
         let features = Features::of(statement.unwrap_or(subject));
-        let everything = matches!(features.folded.as_str(), "everything" | "all" | "all memories" | "すべて" | "全部");
+        let everything =
+            matches!(features.folded.as_str(), "everything" | "all" | "all memories" | "すべて" | "全部");
         let slots = match statement {
             Some(_) => slot(&features.folded).into_iter().collect(),
             None => slots_of_topic(&features.folded).iter().map(|slot| (*slot).to_owned()).collect(),
@@ -45,7 +51,10 @@ impl Removal {
         if self.statement {
             // Liking jazz and playing jazz are two memories; so are liking and disliking it.
             let same_kind = self.subject.taste == memory.taste && self.subject.negative == memory.negative;
-            return same_kind && (contained >= 1.0 || (same_slot && contained >= OVERLAP_MIN) || self.is_close(memory, contained));
+            return same_kind
+                && (contained >= 1.0
+                    || (same_slot && contained >= OVERLAP_MIN)
+                    || self.is_close(memory, contained));
         }
         same_slot || contained >= 1.0 || self.is_close(memory, contained)
     }

@@ -9,7 +9,8 @@ use regex::Captures;
 
 use crate::pattern::patterns;
 
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const WEEKDAYS_JA: [&str; 7] = ["月", "火", "水", "木", "金", "土", "日"];
 
@@ -126,15 +127,22 @@ fn relative(found: &Captures<'_>, today: Date) -> Option<(String, Date)> {
         "last" => -1,
         _ => 0,
     };
-    let preposition = preposition.filter(|p| !p.eq_ignore_ascii_case("in") && !p.eq_ignore_ascii_case("during"));
+    let preposition =
+        preposition.filter(|p| !p.eq_ignore_ascii_case("in") && !p.eq_ignore_ascii_case("during"));
     match unit.as_str() {
         "week" => {
             let monday = plus_days(monday_of(today)?, 7 * steps)?;
-            Some((spaced(preposition.unwrap_or("in"), &format!("the week of {monday}")), plus_days(monday, 6)?))
+            Some((
+                spaced(preposition.unwrap_or("in"), &format!("the week of {monday}")),
+                plus_days(monday, 6)?,
+            ))
         }
         "weekend" => {
             let saturday = plus_days(monday_of(today)?, 7 * steps + 5)?;
-            Some((spaced(preposition.unwrap_or("on"), &format!("the weekend of {saturday}")), plus_days(saturday, 1)?))
+            Some((
+                spaced(preposition.unwrap_or("on"), &format!("the weekend of {saturday}")),
+                plus_days(saturday, 1)?,
+            ))
         }
         "month" => {
             let day = plus(today, "month", steps)?.last_of_month();
@@ -190,7 +198,9 @@ fn japanese(found: &Captures<'_>, today: Date, leaning: Leaning) -> Option<(Stri
         let wanted = weekday(name.as_str(), &WEEKDAYS_JA)?;
         let day = match modifier.as_str() {
             "次の" | "今度の" => step_to(today, wanted, true)?,
-            week => plus_days(monday_of(today)?, 7 * steps(week) + i64::from(wanted.to_monday_zero_offset()))?,
+            week => {
+                plus_days(monday_of(today)?, 7 * steps(week) + i64::from(wanted.to_monday_zero_offset()))?
+            }
         };
         return Some((day.to_string(), day));
     }
@@ -247,8 +257,19 @@ fn weekday(name: &str, names: &[&str; 7]) -> Option<Weekday> {
 
 fn count(word: &str) -> Option<i64> {
     const WORDS: [(&str, i64); 13] = [
-        ("a", 1), ("an", 1), ("one", 1), ("two", 2), ("three", 3), ("four", 4), ("five", 5), ("six", 6),
-        ("seven", 7), ("eight", 8), ("nine", 9), ("ten", 10), ("twelve", 12),
+        ("a", 1),
+        ("an", 1),
+        ("one", 1),
+        ("two", 2),
+        ("three", 3),
+        ("four", 4),
+        ("five", 5),
+        ("six", 6),
+        ("seven", 7),
+        ("eight", 8),
+        ("nine", 9),
+        ("ten", 10),
+        ("twelve", 12),
     ];
     let word = word.to_ascii_lowercase();
     if let Some(place) = "一二三四五六七八九十".chars().position(|digit| word.starts_with(digit)) {
@@ -354,7 +375,9 @@ mod tests {
     fn any_moment_has_a_day_and_any_text_an_answer() {
         for at in [i64::MIN, -1, 0, i64::MAX] {
             let today = day_of(at);
-            assert!(!resolve("See you in 999 years, last year, 来年", today, Leaning::Future).text.is_empty());
+            assert!(
+                !resolve("See you in 999 years, last year, 来年", today, Leaning::Future).text.is_empty()
+            );
         }
     }
 }

@@ -36,10 +36,10 @@ patterns! {
     ABOUT = r"^(?:(?:everything|anything|all|what(?:ever)?|things?|the (?:fact|information|info|memory|note|part|thing|bit|stuff))(?: (?:that )?(?:i (?:just )?(?:said|told you|mentioned|wrote)|you (?:know|remember|have|learned|stored|saved)))? )?(?:about|regarding|on|of) (?P<x>.+)$";
     FACT = r"^(?:(?:the fact|what i said)(?: that)? |that )?(?P<x>(?:i'm|i|my|we|our|i've|i'd)\b .+)$";
     SAID = r"^i (?:ever )?(?:said|mentioned|told you)(?: that)? (?P<x>(?:i|my|we|i'm)\b.+)$";
-    IDIOM = r"^(?:it|about it|the (?:whole thing|idea|flight|booking|order|request)|that (?:idea|option|plan|for now|one)|to .+|what (?:he|she|they) .+)$";
+    IDIOM = r"^(?:it\b.*|about it\b.*|the (?:whole thing|idea|flight|booking|order|request)|that (?:idea|option|plan|for now|one)|to .+|what (?:he|she|they) .+)$";
     WORK_ITEM = r"\b(?:files?|changes|drafts?|documents?|copies|copy|cart|tabs?|branch|receipts?|order|reservation|booking|seat|account|passenger|bag|bags|luggage|item|change)\b";
     JA_FORGET = r"^(?P<x>.*?)(?:は|を|も|のは|ことは|ことも|ことを)?、?(?:もう|全部|すべて|全て|一旦|どうか)?(?:忘れて|覚えないで|記憶しないで|記憶から消して|記憶から削除して|メモリから削除して|メモリから消して|保存しないで|記録しないで|覚えておかないで|覚えなくていい|覚えなくて結構|忘れてください)(?:ください|下さい|ほしい|欲しい|くれ|もらえますか|もらえる|いただけますか|おいて|ね|よ|です|いいです|いい|おいてください)*[。！!？?]*$";
-    JA_PREVIOUS = r"^(?:今の|いまの|さっきの|先ほどの|先程の|それ|これ|今言った|さっき言った|この|その)(?:話|こと|件|発言|情報|内容|の)*$";
+    JA_PREVIOUS = r"^(?:今|いま|さっき|先ほど|先程|それ|これ|今言った|さっき言った|この|その|直前|前)(?:話|こと|件|発言|情報|内容|メッセージ|の)*$";
     JA_EVERYTHING = r"^(?:(?:私|僕|俺)(?:について|に関する|の)(?:こと|情報|記憶)?(?:を|は)?)?(?:全部|すべて|全て|何もかも)(?:の(?:こと|情報|記憶))?$";
     JA_TOPIC_END = r"(?:という|って(?:いう)?|と(?:言った|いう))?(?:の|こと|話|件|情報|事|記憶)$";
 }

@@ -12,14 +12,16 @@ use super::secrets::{holds_secret, without_card_digits};
 use super::{Fact, en, ja};
 use crate::merge::removal_covers;
 use crate::pattern::patterns;
-use crate::text::{Language, Sentence, fold, lower_first, sentences};
+use crate::text::{Language, Sentence, capitalised, fold, lower_first, sentences};
 use crate::turn::{PROFILES_MAX, ProfileDraft, Turn};
 
 /// Sentences of a window that are read.
 const SENTENCES_MAX: usize = 4_000;
 
 patterns! {
-    CORRECTS = r"^(?:no|nope|actually|sorry|wait|correction|i meant?|my mistake|my bad|oops|いや|いえ|違います|訂正|実は|すみません)\b?[,.:;!、。 —-]";
+    CORRECTS = r"^(?:no|nope)\b[,.!—-]+ ?(?:my|it's|i'm (?:from|in|based|an?)|i (?:live|work|use|speak)|we)\b|^(?:actually|sorry|wait|correction|i meant?|my mistake|my bad|oops|いや|いえ|違います|訂正|実は|すみません)\b?[,.:;!、。 —-]";
+    ITS_ID = r"^(?:it's|it is|that's|here it is:|is) (?P<x>[\w@.-]*[_@\d][\w@.-]*)$";
+    ASKED_ID = r"\bmy (?P<k>(?:user|account|customer|member(?:ship)?|employee|client) (?:id|number|name)|username)\b";
     NOW = r"\b(?:right now|at the moment|today|tonight|for now)\b|今日|本日|今夜";
 }
 
@@ -73,10 +75,11 @@ impl Window<'_> {
         {
             return;
         }
-        let facts = match sentence.language {
+        let mut facts = match sentence.language {
             Language::English => en::facts(&sentence.words),
             Language::Japanese => ja::facts(&sentence.words),
         };
+        facts.extend(self.identifier(sentence));
         let corrects = CORRECTS.is_match(&sentence.words);
         self.previous = vec![sentence.words.clone()];
         for (place, fact) in facts.into_iter().enumerate() {
@@ -87,6 +90,13 @@ impl Window<'_> {
             self.previous.push(draft.content.clone());
             self.add(draft);
         }
+    }
+
+    /// "Can you use my user ID? It's …": the kind stands in the sentence before.
+    fn identifier(&self, sentence: &Sentence<'_>) -> Option<Fact> {
+        let found = ITS_ID.captures(en::trimmed(en::without_lead(&sentence.words)))?;
+        let kind = self.previous.iter().find_map(|text| ASKED_ID.captures(text))?["k"].to_lowercase();
+        Some(Fact::lasting(format!("{} is {}", capitalised(&kind.replace(" id", " ID")), &found["x"])))
     }
 
     fn add(&mut self, draft: ProfileDraft) {
@@ -101,7 +111,8 @@ impl Window<'_> {
             }
             return;
         }
-        let repeated = draft.time_to_live == Infinity && self.existing.iter().any(|known| fold(known) == folded);
+        let repeated =
+            draft.time_to_live == Infinity && self.existing.iter().any(|known| fold(known) == folded);
         if !repeated {
             self.drafts.push(draft);
         }
@@ -111,20 +122,24 @@ impl Window<'_> {
         let subjects: Vec<String> = match directive {
             Forget::Everything => vec!["everything".to_owned()],
             Forget::Topic(topic) => vec![topic],
-            Forget::Statement(statement) => vec![format!("the statement: {statement}")],
+            Forget::Statement(statement) => vec![format!("{STATEMENT}{statement}")],
             Forget::Previous { certain } => {
                 let said = std::mem::take(&mut self.previous);
-                let understood = said.iter().any(|text| self.drafts.iter().any(|draft| draft.content == *text));
+                let understood =
+                    said.iter().any(|text| self.drafts.iter().any(|draft| draft.content == *text));
                 if !understood && !certain {
                     return;
                 }
-                said.iter().map(|text| format!("the statement: {}", lower_first(text))).collect()
+                said.iter().map(|text| format!("{STATEMENT}{}", lower_first(text))).collect()
             }
         };
         for subject in subjects {
             let content = format!("{REMOVAL_MARKER} {subject}");
             // Said and taken back in one window: it must not be stored in the first place.
-            self.drafts.retain(|draft| is_removal(draft) || !removal_covers(&content, &draft.content));
+            let taken_back = |fact: &str| {
+                lower_first(fact) == subject.trim_start_matches(STATEMENT) || removal_covers(&content, fact)
+            };
+            self.drafts.retain(|draft| is_removal(draft) || !taken_back(&draft.content));
             self.add(ProfileDraft {
                 content,
                 time_to_live: OneDay,
@@ -175,6 +190,8 @@ impl Window<'_> {
     }
 }
 
+/// How a removal names a whole statement, as opposed to a subject.
+const STATEMENT: &str = "the statement: ";
 const CORRECTION_NOTE: &str = "Corrects an earlier statement.";
 
 fn is_removal(draft: &ProfileDraft) -> bool {

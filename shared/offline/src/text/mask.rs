@@ -127,7 +127,8 @@ fn lines(text: &str) -> Vec<Range<usize>> {
 
 fn quotations(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    for (open, close) in [('"', '"'), ('\u{201c}', '\u{201d}'), ('«', '»'), ('「', '」'), ('『', '』')] {
+    for (open, close) in [('"', '"'), ('\u{201c}', '\u{201d}'), ('«', '»'), ('「', '」'), ('『', '』')]
+    {
         let mut at = 0;
         while let Some(start) = text[at..].find(open).map(|offset| at + offset) {
             let inside = start + open.len_utf8();
@@ -171,7 +172,10 @@ mod tests {
             ("She said \"I live in Rome now\" once", "She said once"),
             ("My dog is \"Rex\"", "My dog is \"Rex\""),
             ("Translate this: I live in Rome.\n\nHello", "Translate this: Hello"),
-            ("Please proofread the following:\nI live in Rome.\n\nI eat meat.", "Please proofread the following:"),
+            (
+                "Please proofread the following:\nI live in Rome.\n\nI eat meat.",
+                "Please proofread the following:",
+            ),
             ("Hello\nOn Mon, 3 June, Bob wrote:\nI live in Rome", "Hello"),
             ("彼は「私はいつもバスで会社に行きます」と書いた", "彼は と書いた"),
             ("「ポチ」という犬", "「ポチ」という犬"),

@@ -9,9 +9,8 @@ const SENTENCES_MAX: usize = 200;
 /// A longer sentence is pasted text or noise, not a statement.
 const SENTENCE_CHARS_MAX: usize = 400;
 /// Words after whose full stop a sentence goes on.
-const ABBREVIATIONS: [&str; 15] = [
-    "mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "a.m", "p.m", "approx", "dept", "jr", "sr",
-];
+const ABBREVIATIONS: [&str; 15] =
+    ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "a.m", "p.m", "approx", "dept", "jr", "sr"];
 
 /// The language of a sentence, as far as the rules tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +41,7 @@ pub(crate) fn sentences(content: &str) -> Vec<Sentence<'_>> {
     for end in boundaries(&masked) {
         let words = tidy(&masked[start..end]);
         let length = words.chars().count();
-        if length >= 2 && length <= SENTENCE_CHARS_MAX && words.chars().any(char::is_alphanumeric) {
+        if (2..=SENTENCE_CHARS_MAX).contains(&length) && words.chars().any(char::is_alphanumeric) {
             let language = language(&words);
             found.push(Sentence { original: content[start..end].trim(), words, language });
             if found.len() == SENTENCES_MAX {
@@ -72,7 +71,8 @@ fn boundaries(text: &str) -> Vec<usize> {
             '.' | '!' | '?' => {
                 let closes = next.is_none_or(|next| next.is_whitespace() || next == '#');
                 let word = text[word_start..at].to_ascii_lowercase();
-                let goes_on = c == '.' && ABBREVIATIONS.contains(&word.as_str()) && !after_ends_line(text, after);
+                let goes_on =
+                    c == '.' && ABBREVIATIONS.contains(&word.as_str()) && !after_ends_line(text, after);
                 if closes && !goes_on {
                     ends.push(after);
                 }
@@ -125,7 +125,10 @@ mod tests {
 
     #[test]
     fn sentences_end_where_a_reader_would_end_them() {
-        assert_eq!(split("I saw Dr. Lee at 3.30 p.m. today. Fine!"), ["I saw Dr. Lee at 3.30 p.m. today.", "Fine!"]);
+        assert_eq!(
+            split("I saw Dr. Lee at 3.30 p.m. today. Fine!"),
+            ["I saw Dr. Lee at 3.30 p.m. today.", "Fine!"]
+        );
         assert_eq!(split("Thanks! ###STOP###"), ["Thanks!"]);
         assert_eq!(split("猫が好きです。犬は苦手です！"), ["猫が好きです。", "犬は苦手です！"]);
     }

@@ -26,9 +26,13 @@ patterns! {
 pub(super) fn fact(clause: &str) -> Option<Fact> {
     let found = I_AM.captures(clause)?;
     let (x, adverbs) = (&found["x"], found["adv"].to_lowercase());
-    let adverbs: String =
-        adverbs.split_whitespace().filter(|word| !matches!(*word, "now" | "actually" | "definitely" | "really" | "also")).fold(String::new(), |all, word| all + word + " ");
-    let not = found.name("not").map_or("", |not| if not.as_str().eq_ignore_ascii_case("not ") { "not " } else { "no longer " });
+    let adverbs: String = adverbs
+        .split_whitespace()
+        .filter(|word| !matches!(*word, "now" | "actually" | "definitely" | "really" | "also"))
+        .fold(String::new(), |all, word| all + word + " ");
+    let not = found
+        .name("not")
+        .map_or("", |not| if not.as_str().eq_ignore_ascii_case("not ") { "not " } else { "no longer " });
     if PASSING.is_match(x) {
         return None;
     }
@@ -43,8 +47,10 @@ pub(super) fn fact(clause: &str) -> Option<Fact> {
     }
     let content = format!("Is {not}{adverbs}{}", third_person(x));
     if STATE.is_match(x) {
-        let passing = ["learning", "studying", "training", "preparing", "saving", "building", "writing", "recovering"];
-        let ttl = if passing.iter().any(|verb| x.to_lowercase().starts_with(verb)) { OneQuarter } else { Infinity };
+        let passing =
+            ["learning", "studying", "training", "preparing", "saving", "building", "writing", "recovering"];
+        let ttl =
+            if passing.iter().any(|verb| x.to_lowercase().starts_with(verb)) { OneQuarter } else { Infinity };
         let place = x.to_lowercase().starts_with("interested in").then_some(OneMonth);
         return Some(Fact::new(content, place.unwrap_or(ttl)));
     }

@@ -8,7 +8,7 @@ const CLAUSES_MAX: usize = 8;
 patterns! {
     LEAD = r"^(?:[-*•·]\s+|\(?\d{1,2}[.)]\s+|(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|thank you)\b[^,.!?:]{0,40}[,.!:—-]+\s*|(?:sure|of course|yes|yeah|yep|no|nope|nah|ok|okay|alright|right|great|perfect|cool|awesome|sorry|wait|hmm+|um+|uh|oh|ah|correction|again|honestly|personally|unfortunately|frankly|anyway|lastly|finally|first|second|secondly|third|oops|my mistake|my bad|fyi|ps|p\.s\.|edit|update|note)\b(?: though| then| thing)?\s*[,.!:;—–-]+\s*|(?:well|so|also|and|but|plus|oh|actually|by the way|btw|just so you know|for the record|for (?:your )?(?:reference|context|information)|please (?:note|remember|know|keep in mind)(?: that)?|note that|remember(?: that)?|keep in mind(?: that)?|(?:please )?(?:don't|do not) forget(?: that)?|as i (?:said|mentioned|told you)(?: before| earlier)?|as mentioned|to be (?:honest|clear|fair)|in (?:fact|that case|general|my case)|one more thing|first of all|i (?:think|guess|believe|mean|should mention|should add|forgot to (?:say|mention))(?: that)?|it turns out(?: that)?|you should know(?: that)?|did i mention(?: that)?|unfortunately|usually speaking|for now|these days|nowadays|if possible|also note(?: that)?|quick note|now that i think about it|(?:because|since|as) (?:i|my|we)\b)\b[,:;—–-]?\s*)";
     BECAUSE = r"^(?:because|since|as) (?:i|my|we)\b";
-    SPLIT = r"(?P<c>;|,? ?[—–]| - |,? (?:and|but|so|because|since|as|though|although|while|plus)|,) (?P<s>(?:i'm|i've|i'd|i'll|i|my|we're|we've|we)\b)|(?P<end>,? (?:because|so that|so|since|but|which|although|though|unless|until you|hence|therefore|in case|even though|as long as)\b|,? (?:can|could|would|will|do|does|is|are|should|what|which|how|where|right|correct) (?:you|i|we|it|there|that|the)\b|, (?:please|right|correct|do you|don't you|isn't it|ok)\b| \(| (?:and|but|so) (?:please|can|could|would|will|you|if|that's|it)\b|; )";
+    SPLIT = r"(?P<c>;|,? ?[—–]| - |,? (?:and|but|so|because|since|as|though|although|while|plus)|,) (?P<s>(?:i'm|i've|i'd|i'll|i|my|we're|we've|we|the (?:user|account|reservation|booking|order|confirmation) (?:id|number|code))\b)|(?P<end>,? (?:because|so that|so|since|but|which|although|though|unless|until you|hence|therefore|in case|even though|as long as)\b|,? (?:can|could|would|will|do|does|is|are|should|what|which|how|where|right|correct) (?:you|i|we|it|there|that|the)\b|, (?:please|right|correct|do you|don't you|isn't it|ok)\b| \(| (?:and|but|so) (?:please|can|could|would|will|you|if|that's|it)\b|; )";
     AS_A = r"^as (?P<x>an? [^,]{3,50}), ?(?P<rest>.*)$";
     WHEN = r"^(?P<when>(?:when|whenever|on|in|for|during|after|before|at|with) [^,]{2,60}), (?P<main>(?:i|my|we)\b.*)$";
 }
@@ -80,7 +80,10 @@ mod tests {
     fn sentences_fall_into_statements() {
         for (sentence, expected) in [
             ("Hi there, well, I like figs.", vec!["I like figs."]),
-            ("No, I'm a silver member, so I should get it, right?", vec!["I'm a silver member", "I should get it"]),
+            (
+                "No, I'm a silver member, so I should get it, right?",
+                vec!["I'm a silver member", "I should get it"],
+            ),
             ("Do you know if I like figs?", vec![]),
             ("I like figs and my dog likes dates.", vec!["I like figs", "my dog likes dates."]),
             ("As a silver member, I should get it, correct?", vec!["I'm a silver member", "I should get it"]),

@@ -55,7 +55,8 @@ fn tastes(clause: &str) -> Option<Fact> {
 
 /// The object of a taste, if it stands alone.
 fn stated(object: &str) -> Option<String> {
-    let negated = object.strip_prefix("not to ").filter(|rest| !is_vague(rest));
+    let negated =
+        object.strip_prefix("not to ").or_else(|| object.strip_prefix("not ")).filter(|rest| !is_vague(rest));
     let usable = negated.is_some() || (!is_vague(object) && !TASTE_VAGUE.is_match(object));
     usable.then(|| third_person(object))
 }
@@ -70,7 +71,10 @@ fn limits(clause: &str) -> Option<Fact> {
         "don't want to" | "do not want to" => "Does not want to",
         _ => "Wants to",
     };
-    Some(Fact::new(format!("{modal} {}", third_person(&found["x"])), if modal == "Wants to" { OneMonth } else { Infinity }))
+    Some(Fact::new(
+        format!("{modal} {}", third_person(&found["x"])),
+        if modal == "Wants to" { OneMonth } else { Infinity },
+    ))
 }
 
 fn living(clause: &str) -> Option<Fact> {
@@ -105,7 +109,8 @@ fn habit(clause: &str) -> Option<Fact> {
     if NO_HABIT.is_match(&found["v"]) || found["v"].ends_with("ed") || is_vague_object(&found["x"]) {
         return None;
     }
-    let content = format!("{} {}{}", found["a"].to_lowercase(), third_verb(&found["v"]), third_person(&found["x"]));
+    let content =
+        format!("{} {}{}", found["a"].to_lowercase(), third_verb(&found["v"]), third_person(&found["x"]));
     Some(Fact::lasting(capitalised(&content)))
 }
 
@@ -124,8 +129,20 @@ fn is_vague_object(object: &str) -> bool {
 /// Adverbs that carry meaning, with a blank after each.
 fn adverbs(words: &str) -> String {
     const EMPTY: [&str; 14] = [
-        "also", "now", "actually", "really", "just", "currently", "absolutely", "personally", "definitely",
-        "both", "even", "truly", "simply", "still",
+        "also",
+        "now",
+        "actually",
+        "really",
+        "just",
+        "currently",
+        "absolutely",
+        "personally",
+        "definitely",
+        "both",
+        "even",
+        "truly",
+        "simply",
+        "still",
     ];
     let kept = words.split_whitespace().map(str::to_lowercase).filter(|word| !EMPTY.contains(&word.as_str()));
     kept.fold(String::new(), |all, word| all + &word + " ")

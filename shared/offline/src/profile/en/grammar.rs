@@ -69,9 +69,13 @@ mod tests {
 
     #[test]
     fn verbs_agree_with_a_third_person() {
-        for (verb, expected) in
-            [("work", "works"), ("teach", "teaches"), ("study", "studies"), ("play", "plays"), ("have", "has")]
-        {
+        for (verb, expected) in [
+            ("work", "works"),
+            ("teach", "teaches"),
+            ("study", "studies"),
+            ("play", "plays"),
+            ("have", "has"),
+        ] {
             assert_eq!(third_verb(verb), expected);
         }
     }

@@ -11,7 +11,12 @@ patterns! {
 
 /// Whether nothing in the sentence may be taken at its word.
 pub(super) fn is_no_statement(sentence: &str) -> bool {
-    UNREAL.is_match(sentence) || IRONY.is_match(sentence) || UNSURE.is_match(sentence) || is_hearsay(sentence)
+    UNREAL.is_match(sentence) || IRONY.is_match(sentence) || is_hearsay(sentence)
+}
+
+/// Whether the user is not sure of a clause.
+pub(super) fn is_unsure(clause: &str) -> bool {
+    UNSURE.is_match(clause)
 }
 
 fn is_hearsay(sentence: &str) -> bool {

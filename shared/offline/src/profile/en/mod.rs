@@ -27,23 +27,27 @@ pub(super) fn facts(sentence: &str) -> Vec<Fact> {
     let asked = asking::fact(without_lead(sentence));
     let mut found: Vec<Fact> = asked.into_iter().collect();
     for clause in clauses::clauses(sentence) {
-        found.extend(statement(&clause));
+        let fact = statement(&clause);
+        // A request may be read as a whole and again as its clause.
+        found.extend(fact.filter(|fact| !found.iter().any(|known| same_wish(known, fact))));
     }
     found.retain(|fact| fact.content.chars().count() <= FACT_CHARS_MAX);
     found
 }
 
+fn same_wish(a: &Fact, b: &Fact) -> bool {
+    ["Wants to pay", "Wants to be", "Prefers answers"]
+        .iter()
+        .any(|wish| a.content.starts_with(wish) && b.content.starts_with(wish))
+}
+
 /// The fact of one clause, if it states one.
 pub(crate) fn statement(clause: &str) -> Option<Fact> {
     let clause = trimmed(clause);
-    let rules = [
-        names::fact,
-        owning::fact,
-        being::fact,
-        having::fact,
-        wanting::fact,
-        doing::fact,
-        asking::fact,
-    ];
+    if guard::is_unsure(clause) {
+        return None;
+    }
+    let rules =
+        [names::fact, owning::fact, being::fact, having::fact, wanting::fact, doing::fact, asking::fact];
     rules.iter().find_map(|rule| rule(clause))
 }

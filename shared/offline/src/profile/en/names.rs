@@ -6,7 +6,8 @@ use crate::pattern::patterns;
 use crate::profile::Fact;
 use crate::text::capitalised;
 
-const NAME: &str = r"(?-i:\p{Lu}[\p{L}'.-]*(?: (?:de|van|von|da|di|la|le|del|bin|al|el|der|\p{Lu}[\p{L}'.-]*)){0,3})";
+const NAME: &str =
+    r"(?-i:\p{Lu}[\p{L}'.-]*(?: (?:de|van|von|da|di|la|le|del|bin|al|el|der|\p{Lu}[\p{L}'.-]*)){0,3})";
 
 patterns! {
     MY_NAME = format!(r"^my (?P<k>(?:full |first |last |legal |preferred |middle |real |nick)?name)(?:'s| is)(?: actually| now)? (?P<x>{NAME}|[\p{{L}}'-]{{2,20}})(?:,? not .+| now| and .+|,.*)?$");
@@ -22,7 +23,8 @@ patterns! {
 /// A name or an identifier.
 pub(super) fn fact(clause: &str) -> Option<Fact> {
     if let Some(found) = MY_NAME.captures(clause) {
-        return named(&found["x"]).map(|x| Fact::lasting(format!("{} is {x}", capitalised(&found["k"].to_lowercase()))));
+        return named(&found["x"])
+            .map(|x| Fact::lasting(format!("{} is {x}", capitalised(&found["k"].to_lowercase()))));
     }
     if let Some(found) = CALL_ME_BARE.captures(clause).or_else(|| CALL_ME.captures(clause)) {
         return named(&found["x"]).map(|x| Fact::lasting(format!("Prefers to be called {x}")));

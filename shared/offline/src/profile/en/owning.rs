@@ -20,19 +20,25 @@ patterns! {
     FAVOURITE = r"^(?P<x>[^,]{2,60}?) (?:is|are) my (?:absolute |all-time )?(?P<k>favou?rite(?: [\w -]{2,30})?)$";
     EVENT = format!(r"^(?:my|our) (?P<k>{DATED})(?P<of> (?:to|from|with|for|at|in) [^,]{{2,40}}?)? (?P<v>{VERB}) (?P<x>.+)$");
     EMPTY = r"^(?:not (?:working|showing|available|on|in|the|here)|broken|slow|wrong|missing|here|below|attached|correct|incorrect|gone|late|invalid|fine|ok|okay|good|bad|great|ready|full|empty|on file|in my|in the|to |that |still|unknown|private|listed|important|expired card|the same|different|what|confirmed|(?:really )?(?:bad|weird|annoying|stuck|acting|being)|being|getting|having|trying|asking|looking|really|so|too|very|an? (?:bit|lot|problem|mess|issue|question))\b";
-    NOT_X = r",? not [^,]+$";
+    NOT_X = r",? not [^,]+$| again$";
 }
 
 /// A fact of the form "My … is …".
 pub(super) fn fact(clause: &str) -> Option<Fact> {
     if let Some(found) = FAMILY_NAME.captures(clause) {
-        let content = format!("{}'s {} is {}", capitalised(&found["r"]), &found["k"], third_person(&found["x"]));
+        let content =
+            format!("{}'s {} is {}", capitalised(&found["r"]), &found["k"], third_person(&found["x"]));
         return usable(&found["x"]).then(|| Fact::lasting(content));
     }
     if let Some(found) = FAMILY.captures(clause) {
         let name = found.name("n").map_or("", |name| name.as_str());
         let x = third_person(&found["x"]);
-        let content = format!("{}{} {}{x}", capitalised(&found["r"]), name.trim_end_matches(','), &found["v"].to_lowercase());
+        let content = format!(
+            "{}{} {}{x}",
+            capitalised(&found["r"]),
+            name.trim_end_matches(','),
+            &found["v"].to_lowercase()
+        );
         return usable(&found["x"]).then(|| Fact::lasting(content));
     }
     if let Some(found) = EVENT.captures(clause) {
@@ -42,7 +48,9 @@ pub(super) fn fact(clause: &str) -> Option<Fact> {
         let x = NOT_X.replace(&found["x"], "");
         let verb = if found["v"].to_lowercase().starts_with("are") { "are" } else { "is" };
         let content = format!("{} {verb} {}", capitalised(&found["k"].to_lowercase()), third_person(&x));
-        let short = ["budget", "limit", "goal", "schedule", "shift"].iter().any(|word| found["k"].to_lowercase().contains(word));
+        let short = ["budget", "limit", "goal", "schedule", "shift"]
+            .iter()
+            .any(|word| found["k"].to_lowercase().contains(word));
         return usable(&x).then(|| Fact::new(content, if short { OneQuarter } else { Infinity }));
     }
     let found = FAVOURITE.captures(clause)?;
@@ -53,7 +61,12 @@ pub(super) fn fact(clause: &str) -> Option<Fact> {
 fn event(found: &regex::Captures<'_>) -> Option<Fact> {
     let of = found.name("of").map_or("", |of| of.as_str());
     let verb = found["v"].to_lowercase();
-    let content = format!("{}{} {verb} {}", capitalised(&found["k"].to_lowercase()), third_person(of), third_person(&found["x"]));
+    let content = format!(
+        "{}{} {verb} {}",
+        capitalised(&found["k"].to_lowercase()),
+        third_person(of),
+        third_person(&NOT_X.replace(&found["x"], ""))
+    );
     let past = ["was", "were", "has been", "have been", "got"].contains(&verb.as_str());
     let leaning = if past { Leaning::Past } else { Leaning::Future };
     usable(&found["x"]).then(|| Fact { leaning, ..Fact::event(content, OneMonth) })

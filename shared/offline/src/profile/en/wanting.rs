@@ -2,6 +2,7 @@
 
 use domain::entities::ProfileTimeToLive::{Infinity, OneMonth, OneWeek};
 
+use super::asking::without_purpose;
 use super::{is_vague, third_person};
 use crate::pattern::patterns;
 use crate::profile::Fact;
@@ -11,7 +12,7 @@ patterns! {
     NOT_WANT = r"^(?:i|we) (?:really |also |definitely |absolutely )*(?:don't|do not|didn't|won't) (?:really |actually )*(?P<v>want|need|wish|plan) (?P<x>.+)$";
     TO_PAY = r"^(?:i'd like|i would like|i want|i'd prefer|i'd love|we'd like|let's|let me)(?: to)? (?:use|pay (?:with|by|using)) (?P<x>.*\b(?:cards?|certificates?|paypal|apple pay|google pay|voucher|points|miles|cash|bank transfer|invoice)\b.*)$";
     PLAN = r"^(?:i'm|i am|we're|i|we|i'd|we'd|i will|i'll|i would)(?: (?:also|just|still|really|currently|now|definitely|hopefully))* (?P<v>looking to|planning to|planning on|planning|hoping to|going to|about to|trying to|need to|want to|would like to|like to|have to|plan to|plan on|intend to|hope to) (?P<x>.+)$";
-    PLAN_VERB = r"^(?:(?:book|find|reserve|plan|take|get|buy|sell|rent|order|fly|travel|go|visit|see|move|relocate|learn|start|open|launch|finish|build|write|run|marry|retire|adopt|hire|switch|lose|quit|study|apply|train|attend|host|organi[sz]e|celebrate|renovate|release|deploy|migrate|submit|publish|complete|leave|arrive|depart|stay|return|save|change|cancel|upgrade|downgrade|make (?:changes|a change) to)\b|an? |my |our |the )";
+    PLAN_VERB = r"^(?:(?:book|find|reserve|plan|take|get|buy|sell|rent|order|fly|travel|go|visit|see|move|relocate|learn|start|open|launch|finish|build|write|run|marry|retire|adopt|hire|switch|lose|quit|study|apply|train|attend|host|organi[sz]e|celebrate|renovate|release|deploy|migrate|submit|publish|complete|leave|arrive|depart|stay|return|save|change|cancel|upgrade|downgrade|remove|add|make (?:changes|a change) to)\b|an? |my |our |the )";
     CONCRETE = r"\b(?:today|tonight|tomorrow|next (?:week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday|spring|summer|autumn|fall|winter)|this (?:week(?:end)?|month|year|spring|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}|\d{1,2}(?:st|nd|rd|th)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\d{4}-\d\d-\d\d|in (?:\w+ )?(?:days?|weeks?|months?|years?|january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter)|by (?:the end|\w+day))\b|(?-i:\b(?:to|in|from|for|at) \p{Lu}[\p{L}]+)|(?-i:\b(?:learn|visit|study|adopt|buy|speak) [\p{L} ]{3,})";
     TRANSACTION = r"\b(?:the reservation|this reservation|that reservation|my reservation|with (?:id|number)|the (?:flight|payment|refund|change|booking|order) (?:instead|now)|both issues|my user id|the following|your (?:help|assistance))\b";
     NEED = r"^(?:i|we) (?:always |also |usually |will |'ll )*(?:need|require) (?P<x>(?:an? |my |the |some )?(?:[\w-]+ ){0,4}(?:wheelchair\b.*|wheelchair access|assistance at .+|(?:vegan|vegetarian|kosher|halal|gluten-free) .+|(?:quiet|ground-floor|accessible|non-smoking) .+|high chair|crib|child seat|car seat|(?:extra )?legroom|(?:aisle|window) seat|large print|subtitles|captions|hearing loop|invoice\b.*|receipts?\b.*|glasses|hearing aids?|insulin|inhaler|visa for .+|step-free access|parking|late checkout))$";
@@ -23,7 +24,10 @@ pub(super) fn fact(clause: &str) -> Option<Fact> {
         return unwanted(&found["v"].to_lowercase(), &found["x"]);
     }
     if let Some(found) = TO_PAY.captures(clause) {
-        return Some(Fact::new(format!("Wants to pay with {}", third_person(&found["x"])), OneMonth));
+        return Some(Fact::new(
+            format!("Wants to pay with {}", third_person(&without_purpose(&found["x"]))),
+            OneMonth,
+        ));
     }
     if let Some(found) = NEED.captures(clause) {
         return Some(Fact::new(format!("Needs {}", third_person(&found["x"])), Infinity));

@@ -12,11 +12,26 @@ patterns! {
 
 /// Whether nothing in the sentence may be taken at its word.
 pub(super) fn is_no_statement(sentence: &str) -> bool {
-    QUESTION.is_match(sentence) || UNREAL.is_match(sentence) || IRONY.is_match(sentence) || HEARSAY.is_match(sentence)
+    QUESTION.is_match(sentence)
+        || UNREAL.is_match(sentence)
+        || IRONY.is_match(sentence)
+        || HEARSAY.is_match(sentence)
 }
 
 /// Whether a clause speaks of someone who is neither the user nor family.
 pub(super) fn is_about_another(clause: &str) -> bool {
-    const FAMILY: [&str; 11] = ["お母さん", "お父さん", "お兄さん", "お姉さん", "奥さん", "赤ちゃん", "お子さん", "母さん", "父さん", "兄さん", "姉さん"];
+    const FAMILY: [&str; 11] = [
+        "お母さん",
+        "お父さん",
+        "お兄さん",
+        "お姉さん",
+        "奥さん",
+        "赤ちゃん",
+        "お子さん",
+        "母さん",
+        "父さん",
+        "兄さん",
+        "姉さん",
+    ];
     ANOTHER.is_match(clause) && !FAMILY.iter().any(|word| clause.contains(word))
 }

@@ -56,12 +56,21 @@ pub(crate) fn without_lead(sentence: &str) -> &str {
 pub(crate) fn trimmed(text: &str) -> &str {
     let ends = ['。', '！', '!', '.', '、', ',', ' ', '〜', '~', 'ー', '♪', '笑'];
     let bare = text.trim().trim_end_matches(ends);
-    ["よね", "よ", "ね", "けど", "けれど", "が", "かな", "さ", "のですが", "んですが"].iter().fold(bare, |bare, end| {
-        match bare.strip_suffix(end) {
-            Some(rest) if rest.ends_with("です") || rest.ends_with("ます") || rest.ends_with("ません") || rest.ends_with("だ") || rest.ends_with("ました") => rest,
+    ["よね", "よ", "ね", "けど", "けれど", "が", "かな", "さ", "のですが", "んですが"].iter().fold(
+        bare,
+        |bare, end| match bare.strip_suffix(end) {
+            Some(rest)
+                if rest.ends_with("です")
+                    || rest.ends_with("ます")
+                    || rest.ends_with("ません")
+                    || rest.ends_with("だ")
+                    || rest.ends_with("ました") =>
+            {
+                rest
+            }
             _ => bare,
-        }
-    })
+        },
+    )
 }
 
 /// Parts at "ので", "けど", "が、" and the like; each keeps its own ending.
@@ -75,7 +84,10 @@ fn clauses(sentence: &str) -> Vec<String> {
         if end.as_str().is_empty() && connective.as_str() != "ので" {
             continue;
         }
-        found.push(rest[at..end.end()].to_owned());
+        let clause = &rest[at..end.end()];
+        // 「夜勤なので」 states 「夜勤だ」.
+        let noun = clause.strip_suffix('な').filter(|_| connective.as_str() == "ので");
+        found.push(noun.map_or_else(|| clause.to_owned(), |noun| format!("{noun}だ")));
         at = connective.end();
     }
     found.push(rest[at..].to_owned());

@@ -1,22 +1,39 @@
 //! Polite endings become plain ones: 「使っています」 → 「使っている」.
 
 /// Stems before ます that end in an i-sound and yet do not inflect like 書きます.
-const ICHIDAN: [&str; 14] =
-    ["でき", "起き", "着", "見", "借り", "足り", "降り", "信じ", "感じ", "浴び", "過ぎ", "飽き", "煮", "閉じ"];
+const ICHIDAN: [&str; 14] = [
+    "でき", "起き", "着", "見", "借り", "足り", "降り", "信じ", "感じ", "浴び", "過ぎ", "飽き", "煮", "閉じ",
+];
 /// The i-row, and the same consonant in the u-row and the a-row.
 const ROWS: [(char, char, char); 9] = [
-    ('い', 'う', 'わ'), ('き', 'く', 'か'), ('ぎ', 'ぐ', 'が'), ('し', 'す', 'さ'), ('ち', 'つ', 'た'),
-    ('に', 'ぬ', 'な'), ('び', 'ぶ', 'ば'), ('み', 'む', 'ま'), ('り', 'る', 'ら'),
+    ('い', 'う', 'わ'),
+    ('き', 'く', 'か'),
+    ('ぎ', 'ぐ', 'が'),
+    ('し', 'す', 'さ'),
+    ('ち', 'つ', 'た'),
+    ('に', 'ぬ', 'な'),
+    ('び', 'ぶ', 'ば'),
+    ('み', 'む', 'ま'),
+    ('り', 'る', 'ら'),
 ];
 
 /// The sentence in plain form; what is not polite stays as it is.
 pub(crate) fn plain(text: &str) -> String {
     for (polite, ending) in [
-        ("んです", ""), ("のです", ""), ("でしたら", "だったら"), ("でした", "だった"), ("です", ""),
-        ("ではありません", "ではない"), ("じゃありません", "ではない"), ("ありません", "ない"),
+        ("んです", ""),
+        ("のです", ""),
+        ("でしたら", "だったら"),
+        ("でした", "だった"),
+        ("です", ""),
+        ("ではありません", "ではない"),
+        ("じゃありません", "ではない"),
+        ("ありません", "ない"),
     ] {
         if let Some(stem) = text.strip_suffix(polite) {
-            return format!("{}{ending}", stem.strip_suffix('な').filter(|_| polite == "んです").unwrap_or(stem));
+            return format!(
+                "{}{ending}",
+                stem.strip_suffix('な').filter(|_| polite == "んです").unwrap_or(stem)
+            );
         }
     }
     if let Some(stem) = text.strip_suffix("ません") {
@@ -48,7 +65,10 @@ fn dictionary(stem: &str) -> String {
 }
 
 fn negative(stem: &str) -> String {
-    if is_suru(stem) || stem.ends_with("てい") || stem.ends_with("でい") || stem == "い"
+    if is_suru(stem)
+        || stem.ends_with("てい")
+        || stem.ends_with("でい")
+        || stem == "い"
         || ICHIDAN.iter().any(|verb| stem.ends_with(verb))
     {
         return format!("{stem}ない");

@@ -21,7 +21,7 @@ patterns! {
     JOB_DOING = r"^(?P<x>[^。]{1,24}(?:として|で|に)(?:働いて(?:い)?ます|働いて(?:い)?る|勤めて(?:い)?ます|勤務して(?:い)?ます|務めて(?:い)?ます)|[^。]{0,16}(?:の仕事|の研究|業)を(?:して|やって)(?:い)?ます)$";
     LIVING = r"^(?P<x>[^。]{1,24}(?:に住んで(?:い)?ます|に住んで(?:い)?る|で暮らして(?:い)?ます|に暮らして(?:い)?ます|に引っ越しました|へ引っ越しました|に転職しました|に転勤になりました|に入社しました))$";
     FAMILY = r"^(?P<x>(?:妻|夫|主人|旦那|奥さん|嫁|息子|娘|長男|長女|次男|次女|子供|子ども|母|父|兄|姉|弟|妹|祖母|祖父|両親|彼氏|彼女|婚約者|双子|孫|犬|猫|愛犬|愛猫|うさぎ|ペット)(?:は|が|の名前は|の誕生日は|も)[^。]{1,40}(?:です|ます|ません|ました|だ|いる|ある))$";
-    PETS = r"^(?P<x>[^。]{1,24}(?:を飼って(?:い)?ます|を飼って(?:い)?る|と暮らして(?:い)?ます|が(?:\d+|[一二三四五]|ひと|ふた)?[人匹羽頭]?り?(?:います|いる)|を習って(?:い)?ます|を持って(?:い)?ます))$";
+    PETS = r"^(?P<x>[^。]{1,24}(?:を[^。、]{0,6}飼って(?:い)?ます|を[^。、]{0,6}飼って(?:い)?る|と暮らして(?:い)?ます|が(?:\d+|[一二三四五]|ひと|ふた)?[人匹羽頭]?り?(?:います|いる)|を習って(?:い)?ます|を持って(?:い)?ます))$";
     MARRIED = r"^(?P<x>(?:結婚して(?:い)?ます|離婚しました|婚約して(?:い)?ます|妊娠して(?:い)?ます|[^、。]{0,10}退職しました|[^、。]{0,10}引退しました))$";
     ALLERGY = r"^(?P<x>[^。]{1,24}アレルギー(?:です|が(?:あります|ある)|持ち(?:です)?|なんです|を持って(?:い)?ます))$";
     CANNOT = r"^(?P<x>[^。]{1,24}(?:は|が|を|も)(?:食べられません|食べません|食べない|食べられない|飲めません|飲みません|飲まない|飲めない|吸いません|使いません|使えません|話せません|運転しません|できません|乗れません|着られません|見ません|読めません))$";
@@ -30,7 +30,7 @@ patterns! {
     PREFERS = r"^(?P<x>[^。]{1,40}を(?:好みます|希望します|希望しています|優先します|避けて(?:い)?ます|愛用して(?:い)?ます))$";
     USES = r"^(?P<x>[^。]{1,40}(?:を|は|で)[^。、]{0,8}(?:使って(?:い)?ます|使って(?:い)?る|使います|利用して(?:い)?ます|書いて(?:い)?ます|開発して(?:い)?ます|勉強して(?:い)?ます|学んで(?:い)?ます|練習して(?:い)?ます|教えて(?:い)?ます|運営して(?:い)?ます|経営して(?:い)?ます|担当して(?:い)?ます|話します|話せます|弾きます|弾けます|運転します))$";
     HABIT = r"^(?P<x>(?:いつも|普段は?|たいてい|大抵|毎朝|毎晩|毎日|毎週[^、]{0,6}|毎月|週に\d回|週末は|平日は|朝は|夜は|夜勤|休日は|通勤は|移動は|[月火水木金土日]曜日?は)[^。]{1,36}(?:ます|ません|です|て(?:い)?る))$";
-    SHIFT = r"^(?P<x>(?:[^。、]{0,12}(?:夜勤|日勤|在宅勤務|リモートワーク|テレワーク|時短勤務|フルタイム|パートタイム|シフト制)))(?:です|で働いて(?:い)?ます|をして(?:い)?ます|が多いです)$";
+    SHIFT = r"^(?P<x>(?:[^。、]{0,12}(?:夜勤|日勤|在宅勤務|リモートワーク|テレワーク|時短勤務|フルタイム|パートタイム|シフト制)))(?:です|だ|で働いて(?:い)?ます|をして(?:い)?ます|が多いです)$";
     UNWANTED = r"^(?P<x>[^。]{1,30}(?:は|も)(?:要りません|いりません|不要です|必要ありません|必要ないです|結構です))$";
     CONTACT = r"^(?P<x>(?:ご)?連絡は[^。、]{1,20}(?:で|に))(?:お願いします|ください|下さい|お願いいたします|してください)$";
     BUDGET = r"^(?P<x>予算は[^。]{1,20})(?:です|まで(?:です)?|以内(?:です)?|でお願いします)$";
@@ -59,7 +59,10 @@ fn named(clause: &str) -> Option<Fact> {
     }
     if let Some(found) = ID.captures(clause) {
         let lasting = !["予約番号", "注文番号"].contains(&&found["k"]);
-        return Some(Fact::new(format!("{}は{}", &found["k"], &found["x"]), if lasting { Infinity } else { OneQuarter }));
+        return Some(Fact::new(
+            format!("{}は{}", &found["k"], &found["x"]),
+            if lasting { Infinity } else { OneQuarter },
+        ));
     }
     if let Some(found) = BUDGET.captures(clause) {
         return Some(Fact::new(with_bound(clause, &found["x"]), OneQuarter));
@@ -93,10 +96,25 @@ fn sentence(clause: &str) -> Option<Fact> {
         return Some(Fact::event(plain(&found["x"]), OneWeek));
     }
     let rules: [(&regex::Regex, ProfileTimeToLive); 19] = [
-        (&AGE, Infinity), (&MEMBER, Infinity), (&FAMILY, Infinity), (&ALLERGY, Infinity), (&LIKES, Infinity),
-        (&BETTER, Infinity), (&PREFERS, Infinity), (&CANNOT, Infinity), (&JOB_DOING, Infinity),
-        (&LIVING, Infinity), (&PETS, Infinity), (&MARRIED, Infinity), (&SHIFT, Infinity), (&HABIT, Infinity),
-        (&USES, Infinity), (&UNWANTED, OneMonth), (&ORIGIN, Infinity), (&JOB, Infinity), (&AGE, Infinity),
+        (&AGE, Infinity),
+        (&MEMBER, Infinity),
+        (&FAMILY, Infinity),
+        (&ALLERGY, Infinity),
+        (&LIKES, Infinity),
+        (&BETTER, Infinity),
+        (&PREFERS, Infinity),
+        (&CANNOT, Infinity),
+        (&JOB_DOING, Infinity),
+        (&LIVING, Infinity),
+        (&PETS, Infinity),
+        (&MARRIED, Infinity),
+        (&SHIFT, Infinity),
+        (&HABIT, Infinity),
+        (&USES, Infinity),
+        (&UNWANTED, OneMonth),
+        (&ORIGIN, Infinity),
+        (&JOB, Infinity),
+        (&AGE, Infinity),
     ];
     let (found, ttl) = rules.iter().find_map(|(rule, ttl)| Some((rule.captures(clause)?, *ttl)))?;
     let content = plain(&found["x"]).replace("住んでる", "住んでいる").replace("使ってる", "使っている");
