@@ -18,6 +18,7 @@ pub mod http;
 mod json_repair;
 mod json_text;
 pub mod meter;
+pub mod offline_adapter;
 pub mod providers;
 pub mod resolve;
 pub mod resolved;
