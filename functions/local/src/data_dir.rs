@@ -1,10 +1,8 @@
 //! Where a local cloud keeps its data, and that only one process has it open.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-
-use fs4::fs_std::FileExt;
 
 /// Why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -46,10 +44,10 @@ impl DataDir {
             .write(true)
             .open(path.join("lock"))
             .map_err(failed)?;
-        match FileExt::try_lock_exclusive(&lock) {
-            Ok(true) => Ok(Self { path: path.to_owned(), _lock: lock }),
-            Ok(false) => Err(DataDirError::InUse { path: path.to_owned() }),
-            Err(source) => Err(failed(source)),
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(DataDirError::InUse { path: path.to_owned() }),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
 
