@@ -153,7 +153,9 @@ fn register(
     let dynamodb = LocalDynamoDb::open(data.file("dynamodb.sqlite").as_deref(), Arc::clone(clock))
         .map_err(part("DynamoDB"))?;
     for table in &cloud.tables {
-        dynamodb.ensure_table(&table.properties).map_err(part("DynamoDB"))?;
+        let mut properties = table.properties.clone();
+        properties["TableName"] = table.name.clone().into();
+        dynamodb.ensure_table(&properties).map_err(part("DynamoDB"))?;
     }
     let s3 = LocalS3::open(data.file("s3").as_deref(), Arc::clone(clock)).map_err(part("S3"))?;
     for bucket in &cloud.buckets {
