@@ -75,7 +75,7 @@ pub(super) fn slot(folded: &str) -> Option<String> {
 
 /// The attributes that a subject such as "my job" names.
 pub(super) fn slots_of_topic(folded: &str) -> &'static [&'static str] {
-    const TOPICS: [(&str, &[&str]); 16] = [
+    const TOPICS: [(&str, &[&str]); 22] = [
         ("name", &["name"]),
         ("名前", &["name"]),
         ("job", &["role", "employer"]),
@@ -84,13 +84,19 @@ pub(super) fn slots_of_topic(folded: &str) -> &'static [&'static str] {
         ("company", &["employer"]),
         ("仕事", &["role", "employer"]),
         ("home", &["home"]),
-        ("where they live", &["home"]),
+        ("address", &["address ", "home address ", "new address "]),
         ("住所", &["home", "住所"]),
+        ("email", &["email ", "e-mail ", "email address "]),
+        ("email address", &["email ", "e-mail ", "email address "]),
+        ("phone", &["phone ", "phone number ", "mobile number "]),
+        ("phone number", &["phone ", "phone number ", "mobile number "]),
         ("age", &["age"]),
+        ("年齢", &["age"]),
         ("birthday", &["birthday"]),
         ("誕生日", &["birthday"]),
         ("diet", &["diet"]),
         ("budget", &["budget"]),
+        ("予算", &["budget"]),
         ("airport", &["airport"]),
     ];
     let bare = OWNER.replace(folded, "");

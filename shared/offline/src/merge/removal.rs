@@ -56,7 +56,12 @@ impl Removal {
                     || (same_slot && contained >= OVERLAP_MIN)
                     || self.is_close(memory, contained));
         }
-        same_slot || contained >= 1.0 || self.is_close(memory, contained)
+        if !self.slots.is_empty() {
+            // "My email" is the address, not a liking for mails.
+            let names_a_value = memory.folded.contains(|c: char| c == '@' || c.is_ascii_digit());
+            return same_slot || (contained >= 1.0 && names_a_value);
+        }
+        contained >= 1.0 || self.is_close(memory, contained)
     }
 
     fn is_close(&self, memory: &Features, contained: f64) -> bool {
@@ -89,6 +94,9 @@ mod tests {
             ("Requested removal of the statement: lives in Porto", "Works in Faro", false),
             ("Requested removal of their job", "Works as a welder", true),
             ("Requested removal of their job", "Likes welding masks", false),
+            ("Requested removal of their email", "Email is bo@example.com", true),
+            ("Requested removal of their email", "Wants to be emailed at bo@example.com", true),
+            ("Requested removal of their email", "Prefers email over phone calls", false),
             ("Requested removal of everything", "Has two cats", true),
             ("Requested removal of the statement: ジャズが好き", "ジャズが好き", true),
             ("Requested removal of ジャズ", "ジャズが好き", true),

@@ -3,8 +3,9 @@
 use super::Rule;
 use super::agent::AGENT_VERB;
 use super::phrase::{about_user, sentence, trigger_of};
+use super::reactions::base;
 use crate::pattern::patterns;
-use crate::profile::en::{is_vague, trimmed, without_lead};
+use crate::profile::en::{trimmed, without_lead};
 use crate::text::{capitalised, lower_first};
 use crate::turn::EvidenceKind::Preference;
 
@@ -19,7 +20,8 @@ patterns! {
     DO_NOT = format!(r"^(?:(?:please|just|kindly|also|again|seriously|could you|can you|would you) )*(?:don't|do not|never|no need to|you don't need to|you do not need to|you shouldn't|you should not|you must not|you mustn't|try not to|i'd rather you didn't|i don't want you to|i do not want you to|i don't need you to|i never want you to) (?:ever |always |just |keep )?(?P<x>{AGENT_VERB}(?:ing)?\b.*)$");
     STOP = r"^(?:(?:please|just|can you|could you|would you|kindly|you need to|you should) )*(?:stop|quit|avoid|refrain from|cut out) (?P<x>[a-z-]+ing\b.*)$";
     ONE_OFF = r"\b(?:yet|for now|right now|just now|today|this time|tonight|at the moment|until i|worry|mind|bother|know|think|care|get me wrong|hesitate|hang up|cancel (?:it|that|this|my|the)|book (?:it|that|this)|charge (?:it|me)|this (?:one|email|message|order|booking|file)|let me know|go (?:ahead|there)|close the ticket|transfer me)\b|^(?:forget|remember|worry|do (?:it|that|this)|be (?:sorry|silly|afraid))\b";
-    WHEN = format!(r"^(?P<w>(?:when(?:ever)?|every time|each time|any ?time|before|after) (?:(?:i|you|we|the user|there|someone|something|a|an|the|my|your|it)\b[^,]+|[a-z]+ing [^,]+)|if (?:i (?:ask|send|say|give|paste|share|write|mention|request)\b[^,]*|you(?:'re| are) (?:not sure|unsure|uncertain|in doubt)[^,]*|you (?:don't|do not|can't|cannot) [^,]+|in doubt|unsure|something (?:fails|is unclear|goes wrong)[^,]*|a (?:test|build|command|tool|call|request|search) (?:fails|breaks|times out)[^,]*)),? (?:then )?{FILL}(?P<n>don't |do not |never )?(?P<x>(?:(?:always|first) )?{AGENT_VERB}\b.+)$");
+    TAIL = r"^.{3,}?(?:[,;]| -| —| so| and)(?: so| and| but)? (?P<x>(?:please|from now on|next time|don't|do not)\b.+)$";
+    WHEN = format!(r"^(?P<w>(?:when(?:ever)?|every time|each time|any ?time|before|after) (?:(?:i|you|we|the user|there|someone|something|a|an|the|my|your|it)\b[^,]+|[a-z]+ing(?: [^,]+)?|(?:each|every) [^,]+)|if (?:i (?:ask|send|say|give|paste|share|write|mention|request)\b[^,]*|you(?:'re| are) (?:not sure|unsure|uncertain|in doubt)[^,]*|you (?:don't|do not|can't|cannot) [^,]+|in doubt|unsure|something (?:fails|is unclear|goes wrong)[^,]*|a (?:test|build|command|tool|call|request|search) (?:fails|breaks|times out)[^,]*)),? (?:then )?{FILL}(?P<n>don't |do not |never )?(?P<x>(?:(?:always|first) )?{AGENT_VERB}\b.+)$");
     WHEN_LAST = format!(r"^{FILL}(?P<n>don't |do not |never )?(?P<x>{AGENT_VERB}\b[^,]+?),? (?P<w>(?:whenever|every time|each time|any ?time) .+)$");
     STYLE = format!(r"^(?:(?:please|just|can you|could you|would you|kindly|also|try to) )*(?P<x>(?:keep|make) (?:your |the |all |all your |any )?{ANSWERS} .+|(?:keep|make) it (?:short|brief|concise|simple|formal|casual|polite)\b.*|(?:answer|reply|respond|write|explain|talk|speak)(?: to me| back)?(?: only)? (?:in|with|without|as|using|briefly|concisely|like|in the form of) .+|be (?:more |less )?(?:concise|brief|direct|polite|formal|informal|casual|specific|precise|honest|blunt|verbose|wordy)\b.*|(?:skip|drop|omit|leave out|no|no more|spare me) (?:the |your |all )?{ANSWERS}\b.*)$");
     STYLE_ONCE = r"\b(?:this|that|these|those) (?:time|email|message|one|file|text|paragraph|letter|function|list)\b|^(?:write|respond|reply|answer) (?:with|in|to) (?:the|a|an) (?:code|file|number|option|yes|letter)\b";
@@ -31,7 +33,8 @@ patterns! {
 /// The rule of one sentence of the user, if it instructs the agent for good.
 pub(super) fn rule(words: &str) -> Option<Rule> {
     let asks = words.trim_end().ends_with('?');
-    let text = trimmed(without_lead(words));
+    let text = without_lead(words);
+    let text = trimmed(text.split("; ").next().unwrap_or(text));
     if asks && !text.to_lowercase().starts_with(['c', 'w']) {
         return None;
     }
@@ -40,6 +43,14 @@ pub(super) fn rule(words: &str) -> Option<Rule> {
         .or_else(|| always(text))
         .or_else(|| refusal(text))
         .or_else(|| style(text))
+        .or_else(|| tail(text))
+}
+
+/// "…, please never suggest that": an order after a statement.
+fn tail(text: &str) -> Option<Rule> {
+    let found = TAIL.captures(text)?;
+    let order = trimmed(&found["x"]);
+    standing(order).or_else(|| always(order)).or_else(|| refusal(order)).or_else(|| style(order))
 }
 
 fn standing(text: &str) -> Option<Rule> {
@@ -87,11 +98,9 @@ fn refusal(text: &str) -> Option<Rule> {
 /// `sending long mails` → `send long mails`, for the trigger only.
 fn base_form(text: &str) -> String {
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
-    match first.strip_suffix("ing").filter(|stem| stem.len() > 2) {
+    match first.strip_suffix("ing").filter(|stem| stem.len() > 1) {
         Some(stem) => {
-            let known = |verb: &str| {
-                regex::Regex::new(&format!("^{AGENT_VERB}$")).is_ok_and(|verbs| verbs.is_match(verb))
-            };
+            let known = |verb: &str| EXACT.is_match(verb);
             let with_e = format!("{stem}e");
             let verb = if known(stem) {
                 stem.to_owned()
@@ -153,16 +162,22 @@ fn wished(found: &regex::Captures<'_>) -> Option<Rule> {
         .any(|verb| found["v"].to_lowercase().starts_with(verb));
     let not = dislikes != found.name("n").is_some();
     let x = trimmed(&found["x"]);
-    if is_vague(x) || ONE_OFF.is_match(x) {
+    if ONE_OFF.is_match(x) {
         return None;
     }
-    let content = if not { format!("do not {x}") } else { x.to_owned() };
-    Some(Rule::new(Some(trigger_of(x)), sentence(&about_user(&content)), Preference))
+    let x = match x.split_once(' ') {
+        Some((verb, rest)) if verb.ends_with('d') && !EXACT.is_match(verb) => {
+            format!("{} {rest}", base(verb))
+        }
+        _ => x.to_owned(),
+    };
+    let content = if not { format!("do not {x}") } else { x.clone() };
+    Some(Rule::new(Some(trigger_of(&x)), sentence(&about_user(&content)), Preference))
 }
 
 /// Whether the text begins like an order to an agent.
 pub(super) fn is_instruction(text: &str) -> bool {
-    regex_agent().is_match(text) && text.contains(' ')
+    BEGINS.is_match(text) && text.contains(' ')
 }
 
 /// An order without a marker of its own.
@@ -171,9 +186,6 @@ pub(super) fn plain(text: &str) -> Rule {
 }
 
 patterns! {
+    EXACT = format!("^{AGENT_VERB}$");
     BEGINS = format!(r"^(?:(?:only|first|at least|simply) )?{AGENT_VERB}\b");
-}
-
-fn regex_agent() -> &'static regex::Regex {
-    &BEGINS
 }

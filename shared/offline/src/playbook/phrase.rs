@@ -9,11 +9,11 @@ const TRIGGER_CHARS_MAX: usize = 120;
 
 patterns! {
     FIRST_PERSON = r"\b(?:i'm|i am|i've|i have|i'd|i'll|i|we|my|mine|our|me|us|myself)\b";
-    SUBJECT_VERB = r"\b(?:i|we) (?P<v>do not|[a-z]+(?:n't)?)\b";
+    SUBJECT_VERB = r"\b(?:i|we) (?P<v>do not|[a-z]+n't|[a-z]+)\b";
     FIXED_VERB = r"^(?:can|could|will|would|should|shall|may|might|must|was|were|did|had|has|is|are|never|always|only|also|just|really|usually|already|still|either|or|and|said|told|got|[a-z]+n't|[a-z]+[^e]ed)$";
     SECOND_PERSON = r"\b(?:you're|you are|your|yours|you)\b";
     VERB = r"^(?:(?:always|never|only|please|first|do not|don't|stop|avoid|not|just|ever|also) )*(?P<v>[a-z-]+)(?P<o>(?: [^ ,.;]+){0,4})";
-    ANSWERING = r"^(?:use|write|answer|reply|respond|keep|explain|give|show|say|tell|speak|talk|address|refer|mention|list|format|include|add|be|repeat|apologi[sz]e|summari[sz]e|quote|cite|round|joke|flatter|lecture|number|bold|highlight|abbreviate|present|provide|make|call|stick|limit|focus|start|end|put|do|go|get|let|assume|guess|invent|ask|interrupt)$";
+    ANSWERING = r"^(?:use|write|answer|reply|respond|keep|explain|give|show|say|tell|speak|talk|address|refer|mention|list|format|include|add|be|repeat|apologi[sz]e|summari[sz]e|quote|cite|round|joke|flatter|lecture|number|bold|highlight|abbreviate|present|provide|make|stick|limit|focus|start|end|put|do|go|get|let|assume|guess|invent|ask|interrupt)$";
     OBJECT_END = r" (?:to|for|with|from|on|in|at|by|until|unless|before|after|when|if|without|that|which|and|or|because|so|via|as|into|using|about|instead)\b.*$";
     TOPIC = r"(?:\b(?:i(?:'m| am)? (?:looking|need|want|wanted|would like|hoping|trying|have)|i'd like|i'd love|(?:can|could|would|will) you(?: please)?(?: help me)?|please|help me)(?: to)?|\bhow (?:do|can|would) i|\bis it possible to) (?P<x>[a-z]+ .+)";
     TOPIC_VERB = r"^(?:at least|use|fly|pay|provide|check|go|proceed|confirm|keep|look|let|make sure|transfer|verify|wait|hold|stay|depart|return|help|know|ask|see|say|be|do|have|get|understand|that|this|it|the|a|an|some|if|to|check again|double-check)\b";
@@ -74,7 +74,8 @@ pub(super) fn trigger_of(instruction: &str) -> String {
         return "When answering this user".to_owned();
     }
     let object = OBJECT_END.replace(&found["o"], "").into_owned();
-    cut_chars(&format!("When {}{object} for this user", gerund(&verb)), TRIGGER_CHARS_MAX).to_owned()
+    let whom = if object.contains("the user") { "" } else { " for this user" };
+    cut_chars(&format!("When {}{object}{whom}", gerund(&verb)), TRIGGER_CHARS_MAX).to_owned()
 }
 
 /// What the user asked for, as a trigger: the shortest phrase that still names the task.
@@ -140,6 +141,7 @@ mod tests {
     fn persons_are_named() {
         assert_eq!(about_user("tell me when my parcel ships"), "tell the user when the user's parcel ships");
         assert_eq!(about_user("quote US prices to us"), "quote US prices to the user");
+        assert_eq!(about_user("I don't fly when I work"), "the user does not fly when the user works");
         assert_eq!(to_user("change your seat for you"), "change the user's seat for the user");
         assert_eq!(gerund("use"), "using");
         assert_eq!(gerund("commit"), "committing");

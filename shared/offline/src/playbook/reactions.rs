@@ -9,11 +9,13 @@ use crate::profile::en::{is_vague, trimmed, without_lead};
 use crate::turn::EvidenceKind::{Correction, RejectedApproach};
 
 patterns! {
-    WRONG = r"^(?:no|nope|wrong|incorrect|not quite|stop|actually|hmm|sorry|wait|that's (?:wrong|not right|incorrect|not it|not correct|not what i (?:asked|wanted|meant|said|requested)(?: for)?)|that is (?:wrong|not right|incorrect)|this is (?:wrong|not right|incorrect|not what i (?:asked|wanted|meant)(?: for)?))\b[,.!;:— -]+(?:again[,. ]+)?(?P<x>.+)$";
+    SAID = r"^(?:but |as )?i (?:meant|said) (?-i:\p{Lu})";
+    OUGHT = r"^(?:the|it|this|that|there|your|my) ?[^,]{0,40}? ?should(?:n't| not)? (?:be|have|include|use|say|contain|come|go|show|start|end) [^,]+$";
+    WRONG = r"^(?:no|nope|wrong|incorrect|not quite|stop|actually|hmm|sorry|wait|that's (?:wrong|not right|incorrect|not it|not correct|not what i (?:asked|wanted|meant|said|requested)(?: for)?)|that is (?:wrong|not right|not correct|incorrect)|this is (?:wrong|not right|not correct|incorrect|not what i (?:asked|wanted|meant)(?: for)?))\b[,.!;:— -]+(?:again[,. ]+)?(?P<x>.+)$";
     SHOULD = format!(r"^you (?:should(?:n't| not)? (?:always |first )?|need to |have to |must |were supposed to |are supposed to |forgot to |failed to |neglected to |missed to )(?P<x>{AGENT_VERB}\b .+)$");
     SHOULD_NOT = r"^you (?:shouldn't|should not|must not|weren't supposed to|were not supposed to)\b";
     SHOULD_HAVE = r"^you should(?P<n>n't| not)?(?:'ve| have) (?P<v>[a-z]+)(?P<x>.*)$";
-    DID_NOT = format!(r"^you (?:didn't|did not|don't|still haven't|haven't) (?P<x>{AGENT_VERB}\b .+)$");
+    DID_NOT = format!(r"^(?:you (?:didn't|did not|don't|still haven't|haven't)|why (?:didn't|don't) you) (?P<x>{AGENT_VERB}\b .+)$");
     ASKED = r"^(?:but |as )?i (?:asked|wanted|meant|requested|specifically asked|clearly asked|said|told you)(?: you)?(?: for| to)? (?P<x>[^,]+?),? (?:and )?not (?P<y>[^,.]+)$";
     ASKED_TO = format!(r"^(?:but )?i (?:asked|told|wanted) you (?P<n>not )?to (?P<x>{AGENT_VERB}\b .+)$");
     INSTEAD = format!(r"^(?:please )?(?P<x>{AGENT_VERB}\b .+? (?:instead(?: of .+)?|rather than .+))$");
@@ -75,7 +77,12 @@ fn set_right(text: &str) -> Option<Rule> {
     if let Some(found) = ASKED.captures(text) {
         let (x, y) = (trimmed(&found["x"]), trimmed(&found["y"]));
         let lead = if is_instruction(x) { "" } else { "give " };
-        return if is_vague(x) { None } else { correct(&format!("{lead}{x}, not {y}")) };
+        // "I meant Lyon, not Paris" corrects a fact, not the agent.
+        return if is_vague(x) || SAID.is_match(text) {
+            None
+        } else {
+            correct(&format!("{lead}{x}, not {y}"))
+        };
     }
     let found = DID_NOT.captures(text).or_else(|| INSTEAD.captures(text))?;
     correct(&found["x"])
@@ -119,11 +126,12 @@ fn after_no(words: &str) -> Option<Rule> {
     let rest = lower.split_once(' ').map_or("", |(_, rest)| rest);
     (order && !is_vague(rest) && !words.trim_end().ends_with('?'))
         .then(|| Rule::new(None, sentence(&about_user(x)), Correction))
+        .or_else(|| OUGHT.is_match(x).then(|| Rule::new(None, sentence(&about_user(x)), Correction)))
         .or_else(|| set_right(x))
 }
 
 /// The base form of a participle.
-fn base(participle: &str) -> String {
+pub(super) fn base(participle: &str) -> String {
     const IRREGULAR: [(&str, &str); 26] = [
         ("transferred", "transfer"),
         ("upsold", "upsell"),

@@ -3,8 +3,15 @@
 use std::collections::HashSet;
 
 use super::{Rule, en, ja, phrase, reactions, refusals, tools};
+use crate::pattern::patterns;
+use crate::profile::is_directive;
 use crate::text::{Language, Sentence, fold, sentences};
 use crate::turn::{EvidenceKind, PLAYBOOKS_MAX, PlaybookDraft, Turn};
+
+patterns! {
+    WITHDRAWN = r"^(?:(?:oh|no|actually|ah|ok)[, ]+)*(?:never ?mind|scratch that|just kidding|forget (?:it|that))[.!]*$|^(?:やっぱり)?(?:なんでもない|いいです)";
+    TAKEN_BACK = r"\b(?:never ?mind|scratch that|just kidding)\b|なんでもない|やっぱりいい";
+}
 
 /// Sentences of a window that are read.
 const SENTENCES_MAX: usize = 4_000;
@@ -49,6 +56,14 @@ impl Window {
     fn read_user(&mut self, turn: &Turn<'_>, agent: Option<&str>) {
         let mut task = None;
         for sentence in self.take(turn) {
+            if WITHDRAWN.is_match(&sentence.words) {
+                self.drafts.retain(|draft| draft.evidence.last().is_none_or(|label| label != turn.label));
+                continue;
+            }
+            // What is to be forgotten must not live on in a rule.
+            if TAKEN_BACK.is_match(&sentence.words) || is_directive(&sentence.words, sentence.language) {
+                continue;
+            }
             let found = match sentence.language {
                 Language::English => {
                     en::rule(&sentence.words).or_else(|| reactions::rule(&sentence.words, agent.is_some()))

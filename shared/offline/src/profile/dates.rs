@@ -18,7 +18,7 @@ patterns! {
     RELATIVE = r"\b(?P<p>on|by|until|till|before|after|since|from|through|to|in|during|starting|around)? ?\b(?P<e>the day after tomorrow|tomorrow|yesterday|today|tonight|(?P<m>next|this coming|this|last|coming) (?P<w>(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|week|month|year)|(?P<n>\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve) (?P<u>day|week|month|year)s?(?P<ago> ago| from now| from today)?)\b";
     CALENDAR = r"\b(?P<p>on|by|until|till|before|after|since|from|through|to|starting|around)? ?\b(?:(?P<month>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?|(?:the )?(?P<day2>\d{1,2})(?:st|nd|rd|th)? (?:of )?(?P<month2>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*))\b(?:,? (?P<year>\d{4})\b)?";
     WEEKDAY = r"\b(?P<p>on|by|until|till|before|after) (?P<w>(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b(?P<plural> (?:mornings|afternoons|evenings|nights))?";
-    JAPANESE = r"(?P<e>明後日|あさって|一昨日|おととい|明日|あした|昨日|きのう|本日|今日|今夜|(?P<m>再来|来|先|今|次の|今度の)(?:週の?)?(?P<w>[月火水木金土日])曜日?|(?P<m2>再来|来|先|今)(?P<u>週末|週|月|年)|(?P<n>\d{1,3}|[一二三四五六七八九十])(?P<u2>日|週間|[かヶカ]月|年)(?P<d>後|前)|(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})日)";
+    JAPANESE = r"(?P<e>明後日|あさって|一昨日|おととい|明日|あした|昨日|きのう|本日|今日|今夜|(?P<m>再来|来|先|今|次の|今度の)(?:週の?)?(?P<w>[月火水木金土日])曜日?|(?P<m3>再来|来|今)月の?(?P<d3>\d{1,2})日|(?P<m2>再来|来|先|今)(?P<u>週末|週|月|年)|(?P<n>\d{1,3}|[一二三四五六七八九十])(?P<u2>日|週間|[かヶカ]月|年)(?P<d>後|前)|(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})日)";
 }
 
 /// A text whose relative dates are written out.
@@ -194,6 +194,11 @@ fn japanese(found: &Captures<'_>, today: Date, leaning: Leaning) -> Option<(Stri
         "先" => -1,
         _ => 0,
     };
+    if let (Some(modifier), Some(day)) = (found.name("m3"), number("d3")) {
+        let month = plus(today, "month", steps(modifier.as_str()))?;
+        let day = Date::new(month.year(), month.month(), i8::try_from(day).ok()?).ok()?;
+        return Some((day.to_string(), day));
+    }
     if let (Some(modifier), Some(name)) = (found.name("m"), found.name("w")) {
         let wanted = weekday(name.as_str(), &WEEKDAYS_JA)?;
         let day = match modifier.as_str() {
@@ -344,6 +349,7 @@ mod tests {
             ("三日後に会う", Future, "2025-06-14に会う"),
             ("7月3日に引っ越す", Future, "2025-07-03に引っ越す"),
             ("来月引っ越す", Future, "2025-07引っ越す"),
+            ("来月の3日に行く", Future, "2025-07-03に行く"),
             ("誕生日は7月3日", Habit, "誕生日は7月3日"),
         ] {
             assert_eq!(resolve(text, today, leaning).text, expected, "{text}");

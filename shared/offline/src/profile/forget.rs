@@ -44,6 +44,11 @@ patterns! {
     JA_TOPIC_END = r"(?:という|って(?:いう)?|と(?:言った|いう))?(?:の|こと|話|件|情報|事|記憶)$";
 }
 
+/// Whether the sentence asks to forget something.
+pub(crate) fn is_directive(sentence: &str, language: Language) -> bool {
+    directive(sentence, language).is_some()
+}
+
 /// Reads a request to forget, if the sentence is one.
 pub(super) fn directive(sentence: &str, language: Language) -> Option<Forget> {
     match language {
@@ -114,8 +119,22 @@ fn japanese(sentence: &str) -> Option<Forget> {
 }
 
 fn strip_subject(text: &str) -> &str {
-    ["私の", "僕の", "俺の", "私が", "僕が", "私は", "僕は"]
-        .iter()
-        .find_map(|subject| text.strip_prefix(subject))
-        .unwrap_or(text)
+    [
+        "私の",
+        "僕の",
+        "俺の",
+        "私が",
+        "僕が",
+        "私は",
+        "僕は",
+        "さっき言った",
+        "今言った",
+        "先ほど言った",
+        "さっきの",
+        "先ほどの",
+        "前に言った",
+    ]
+    .iter()
+    .find_map(|subject| text.strip_prefix(subject))
+    .unwrap_or(text)
 }

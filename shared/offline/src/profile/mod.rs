@@ -13,6 +13,7 @@ use domain::entities::ProfileTimeToLive;
 use self::dates::Leaning;
 
 pub use forget::REMOVAL_MARKER;
+pub(crate) use forget::is_directive;
 pub use window::extract_profiles;
 
 /// A fact as a rule reads it, before its dates are resolved.

@@ -22,6 +22,9 @@ patterns! {
     CORRECTS = r"^(?:no|nope)\b[,.!—-]+ ?(?:my|it's|i'm (?:from|in|based|an?)|i (?:live|work|use|speak)|we)\b|^(?:actually|sorry|wait|correction|i meant?|my mistake|my bad|oops|いや|いえ|違います|訂正|実は|すみません)\b?[,.:;!、。 —-]";
     ITS_ID = r"^(?:it's|it is|that's|here it is:|is) (?P<x>[\w@.-]*[_@\d][\w@.-]*)$";
     ASKED_ID = r"\bmy (?P<k>(?:user|account|customer|member(?:ship)?|employee|client) (?:id|number|name)|username)\b";
+    SCRATCHED = r"^(?:no,? |wait,? |actually,? |sorry,? )*(?:scratch|strike) that\b";
+    OWN = r"私|わたし|僕|ぼく|俺|自分";
+    COMPANION = r"犬|猫|うさぎ|ペット|息子|娘|妻|夫|子供|子ども|弟|妹|兄|姉";
     NOW = r"\b(?:right now|at the moment|today|tonight|for now)\b|今日|本日|今夜";
 }
 
@@ -75,11 +78,15 @@ impl Window<'_> {
         {
             return;
         }
+        if SCRATCHED.is_match(&sentence.words) {
+            self.drafts.retain(|draft| is_removal(draft) || !self.previous.contains(&draft.content));
+        }
         let mut facts = match sentence.language {
             Language::English => en::facts(&sentence.words),
             Language::Japanese => ja::facts(&sentence.words),
         };
         facts.extend(self.identifier(sentence));
+        facts.iter_mut().for_each(|fact| self.attribute(fact, sentence));
         let corrects = CORRECTS.is_match(&sentence.words);
         self.previous = vec![sentence.words.clone()];
         for (place, fact) in facts.into_iter().enumerate() {
@@ -97,6 +104,16 @@ impl Window<'_> {
         let found = ITS_ID.captures(en::trimmed(en::without_lead(&sentence.words)))?;
         let kind = self.previous.iter().find_map(|text| ASKED_ID.captures(text))?["k"].to_lowercase();
         Some(Fact::lasting(format!("{} is {}", capitalised(&kind.replace(" id", " ID")), &found["x"])))
+    }
+
+    /// 「犬を飼っています。名前は…」: the name is that of the dog.
+    fn attribute(&self, fact: &mut Fact, sentence: &Sentence<'_>) {
+        if fact.content.starts_with("名前は")
+            && !OWN.is_match(&sentence.words)
+            && let Some(whose) = self.previous.iter().find_map(|text| COMPANION.find(text))
+        {
+            fact.content = format!("{}の{}", whose.as_str(), fact.content);
+        }
     }
 
     fn add(&mut self, draft: ProfileDraft) {
@@ -127,7 +144,8 @@ impl Window<'_> {
                 let said = std::mem::take(&mut self.previous);
                 let understood =
                     said.iter().any(|text| self.drafts.iter().any(|draft| draft.content == *text));
-                if !understood && !certain {
+                let asked = said.iter().any(|text| text.ends_with(['?', '？']));
+                if !understood && (!certain || asked) {
                     return;
                 }
                 said.iter().map(|text| format!("{STATEMENT}{}", lower_first(text))).collect()

@@ -95,7 +95,23 @@ fn after_ends_line(text: &str, after: usize) -> bool {
 fn tidy(text: &str) -> String {
     let straight = text.replace(['\u{2019}', '\u{2018}'], "'").replace('\u{3000}', " ");
     let words = straight.split_whitespace().filter(|word| !word.starts_with("###"));
-    words.collect::<Vec<_>>().join(" ")
+    words.map(contracted).collect::<Vec<_>>().join(" ")
+}
+
+/// A contraction that was typed without its apostrophe.
+fn contracted(word: &str) -> &str {
+    match word {
+        "im" | "Im" => "I'm",
+        "ive" | "Ive" => "I've",
+        "dont" => "don't",
+        "Dont" => "Don't",
+        "doesnt" => "doesn't",
+        "didnt" => "didn't",
+        "cant" | "Cant" => "can't",
+        "wont" => "won't",
+        "isnt" => "isn't",
+        _ => word,
+    }
 }
 
 fn language(text: &str) -> Language {

@@ -60,7 +60,22 @@ const FACTS: &[(&str, &[&str])] = &[
     ("I have a dentist appointment tomorrow.", &["Has a dentist appointment on 2025-06-12"]),
     ("My lease ends on August 31.", &["Lease ends on 2025-08-31"]),
     ("I'm planning to visit Ghent in two weeks.", &["Plans to visit Ghent on 2025-06-25"]),
+    (
+        "I leave for Oulu on July 3rd and come back on July 10th.",
+        &["Leaves for Oulu on 2025-07-03 and comes back on 2025-07-10"],
+    ),
+    ("My cousin is staying with us until next Sunday.", &["Cousin is staying with them until 2025-06-15"]),
+    // Sloppy, and several at once.
+    ("im gluten free", &["Is gluten free"]),
+    (
+        "I'm Radu, a tax lawyer from Cluj, and I mostly use LibreOffice.",
+        &["Name is Radu", "Is a tax lawyer from Cluj", "Mostly uses LibreOffice"],
+    ),
+    ("I'm based in Tartu and work remotely for a bank.", &["Is based in Tartu", "Works remotely for a bank"]),
+    ("Can you remember that I prefer dark mode?", &["Prefers dark mode"]),
     // Corrections.
+    ("Actually my name is spelled Kathryn, not Katherine.", &["Name is Kathryn"]),
+    ("I swim on Mondays. Scratch that, I swim on Tuesdays.", &["Swims on Tuesdays"]),
     ("Actually, I live in Braga.", &["Lives in Braga"]),
     ("No, my flight is from BOS.", &["Flight is from BOS"]),
     // Lists and conditions.
@@ -101,6 +116,10 @@ const NO_FACTS: &[&str] = &[
     "I'm looking for a restaurant.",
     "I'm wondering about the weather.",
     "I thought I had paid.",
+    "I think I prefer the blue one.",
+    "I want to go home.",
+    "I'm calling about my order 12345.",
+    "I love how fast you are!",
 ];
 
 #[test]
@@ -132,7 +151,7 @@ const RULES: &[(&str, &str, &str)] = &[
     ("Please don't use emojis.", "When answering this user", "Do not use emojis."),
     (
         "Stop sending me newsletters.",
-        "When sending the user newsletters for this user",
+        "When sending the user newsletters",
         "Avoid sending the user newsletters.",
     ),
     (
@@ -157,6 +176,14 @@ const RULES: &[(&str, &str, &str)] = &[
     ),
     ("Please reply in Portuguese.", "When answering this user", "Reply in Portuguese."),
     ("I prefer short answers.", "When answering this user", "Give short answers."),
+    (
+        "Our app runs on Linux, please never suggest Windows tools.",
+        "When suggesting Windows tools for this user",
+        "Never suggest Windows tools.",
+    ),
+    ("Before deploying, run the smoke tests.", "Before deploying", "Run the smoke tests."),
+    ("I'd appreciate it if you used simple words.", "When answering this user", "Use simple words."),
+    ("Could you stop using emojis?", "When answering this user", "Avoid using emojis."),
     ("I'd rather you didn't apologize so much.", "When answering this user", "Do not apologize so much."),
 ];
 
@@ -172,6 +199,10 @@ const NO_RULES: &[&str] = &[
     "If there's any other way, please let me know.",
     "Why do you always ask for my ID?",
     "Don't forget that I'm allergic to nuts.",
+    "Please don't store my phone number.",
+    "From now on I will pay by card.",
+    "In the future I want to visit Peru.",
+    "Always use tabs... never mind.",
 ];
 
 #[test]
@@ -194,6 +225,8 @@ const REACTIONS: &[(&str, &str)] = &[
     ("No, use euros.", "Use euros."),
     ("I asked for a direct flight, not a connecting one.", "Give a direct flight, not a connecting one."),
     ("You should have checked the return date first.", "Check the return date first."),
+    ("Why didn't you check the calendar first?", "Check the calendar first."),
+    ("That is not correct, the invoice should include VAT.", "The invoice should include VAT."),
     ("You forgot to include the tax.", "Include the tax."),
     ("That's wrong, don't round the totals.", "Do not round the totals."),
     ("I don't want to be called about this.", "Do not call the user about this unless they ask for it."),

@@ -6,8 +6,7 @@ use super::{third_person, trimmed};
 use crate::pattern::patterns;
 use crate::profile::Fact;
 
-const POLITE: &str =
-    r"^(?:(?:please|just|always|(?:can|could|would|will) you(?: please)?|let's|yes|if needed|and) )*";
+const POLITE: &str = r"^(?:(?:please|just|always|you can(?: always)?|feel free to|(?:can|could|would|will) you(?: please)?|let's|yes|if needed|and) )*";
 
 patterns! {
     CONTACT = format!(r"{POLITE}(?P<v>e-?mail|text|call|contact|reach|message|dm|whatsapp|phone) me (?P<x>(?:only |instead |at |on |by |via |after |before |through |in the |during |rather |between |preferably |over )[^?]+)$");

@@ -9,7 +9,7 @@ use crate::text::capitalised;
 
 const ADVERB: &str = "always|usually|normally|typically|generally|often|rarely|seldom|never|mostly|mainly|mostly|only|sometimes|occasionally|primarily|currently|now|still|also|really|absolutely|actually|strongly|particularly|especially|both|regularly|almost|just|personally|much|very much|kind of|too|either|definitely|simply|truly|greatly|even";
 const TASTE: &str = "like|love|enjoy|prefer|adore|hate|dislike|detest|favor|favour|avoid|appreciate|loathe|can't stand|cannot stand";
-const LIVING: &str = r"live|reside|work|teach|study|manage|lead|own|coach|speak|use|drive|ride|play|collect|practi[cs]e|cook|bake|knit|sew|paint|garden|cycle|swim|jog|hike|surf|ski|climb|volunteer|commute|sing|dance|smoke|vape|drink|eat|fly|travel|wear|weigh|pay|code|program|deploy|host|run|rent|raise|breed|identify|sleep|pray|train|freelance|belong|suffer|struggle|tend to|try to avoid|subscribe|drink|follow an?|take (?:the (?:bus|train|subway|tram|metro)|[\w]+ (?:daily|every))|keep (?:kosher|bees|chickens|halal)|wake up|get up|go to bed|go to (?:the )?(?:gym|church|mosque|temple|school|university|college)|start work|finish work|stay up|shop at|bank with|major in|specialize in|specialise in|care for|look after|listen to|share a|develop|maintain|farm|brew|grow|observe|celebrate|fast|meditate|worry about|write (?:novels|poetry|code|in)|read (?:mostly|a lot|novels|books)";
+const LIVING: &str = r"live|reside|work|teach|study|manage|lead|own|coach|speak|use|drive|ride|play|collect|practi[cs]e|cook|bake|knit|sew|paint|garden|cycle|swim|jog|hike|surf|ski|climb|volunteer|commute|sing|dance|smoke|vape|drink|eat|fly|travel|wear|weigh|pay|code|program|deploy|host|run|rent|raise|breed|identify|sleep|pray|train|freelance|belong|suffer|struggle|tend to|try to avoid|get (?:motion sick(?:ness)?|seasick|carsick|migraines)|subscribe|drink|follow an?|take (?:the (?:bus|train|subway|tram|metro)|[\w]+ (?:daily|every))|keep (?:kosher|bees|chickens|halal)|wake up|get up|go to bed|go to (?:the )?(?:gym|church|mosque|temple|school|university|college)|start work|finish work|stay up|shop at|bank with|major in|specialize in|specialise in|care for|look after|listen to|share a|develop|maintain|farm|brew|grow|observe|celebrate|fast|meditate|worry about|do (?:yoga|pilates|crossfit|karate|judo|ballet|pottery)|write (?:novels|poetry|code|in)|read (?:mostly|a lot|novels|books)";
 
 patterns! {
     TASTES = format!(r"^(?:i|we) (?P<adv>(?:(?:{ADVERB}) )*)(?P<v>{TASTE}) (?P<x>.+)$");
@@ -17,7 +17,9 @@ patterns! {
     WOULD = r"^(?:i'd|i would|we'd|we would) (?:really |much |strongly |always |definitely )*(?P<v>prefer|rather|hate) (?P<x>.+)$";
     LIVES = format!(r"^(?:i|we) (?P<adv>(?:(?:{ADVERB}) )*)(?P<v>{LIVING})(?P<x> .+)?$");
     NOT_LIVES = format!(r"^(?:i|we) (?P<adv>(?:(?:also|really|generally|usually|still|just|personally) )*)(?P<n>don't|do not|can't|cannot|can not|no longer|never|won't|will not|can only|don't usually|don't normally) (?P<v>{LIVING}|have (?:dairy|gluten|nuts|caffeine|alcohol|sugar|kids|children|pets|a car|a license|a driver's license|a phone|a credit card)|wear|own|work|drive|stay|meet|do (?:meetings|calls|mornings|weekends|mondays|fridays|video calls|phone calls|red-eyes)|take (?:calls|meetings|the|public)|attend|tolerate|digest|handle spicy|stand|bear)(?P<x> .+)?$");
+    PASTIME = r"^(?:garden|cycle|swim|jog|hike|surf|ski|climb|sing|dance|smoke|vape|knit|sew|paint|meditate|code|freelance|bake|cook|drink|drive|volunteer)$";
     HABIT = r"^(?:i|we) (?P<a>always|usually|normally|typically|generally|rarely|seldom|never|mostly|often) (?P<v>[a-z]+)(?P<x> .+)$";
+    FREQUENT = r"^(?:i|we) (?P<v>[a-z]+)(?P<x> .*\b(?:(?:every|each) (?:single )?(?:day|morning|evening|night|week|weekend|month|year|\w+day)|daily|weekly|(?:once|twice|\w+ times) (?:a|per) (?:day|week|month|year)|on (?:\w+days|weekends|weekdays)))$";
     NO_HABIT = r"^(?:think|know|guess|want|need|forget|remember|see|have|hope|feel|thought|knew|wanted|had|got|get|said|asked|told|was|wondered?|understood?|mean|meant|received?|booked?|ordered|bought|saw|heard|did|made|found|went|came|assumed?|wish|believed?|tried|used|liked|tell|say|ask)$";
     VAGUE_RUN = r"^ ?(?:into|out of|the (?:following|command|code|script|test|above)|this|that|it|with (?:it|this|that|you|your)|on (?:it|this|that|the (?:issue|problem))|around|for (?:it|this)|to (?:it|this|that))\b";
     TASTE_VAGUE = r"^(?:to (?:know|ask|see|say|think|point|add|mention|cancel|change|book|check)|when you|when it|it when|how|that you|the (?:new|old|sound of|idea|look|suggestion|answer|result|part|fact|first|second|changes)|(?:working|talking|chatting) with you|hearing|if you|whatever)\b";
@@ -101,10 +103,17 @@ fn living(clause: &str) -> Option<Fact> {
     }
     let content = format!("{}{}{}", adverbs(&found["adv"]), third_phrase(&found["v"]), third_person(x));
     // A bare verb says too little, unless it is a pastime.
-    (!x.is_empty() || content.len() >= 5).then(|| Fact::lasting(capitalised(&content)))
+    (!x.is_empty() || found["v"].contains(' ') || PASTIME.is_match(&found["v"]))
+        .then(|| Fact::lasting(capitalised(&content)))
 }
 
 fn habit(clause: &str) -> Option<Fact> {
+    if let Some(found) = FREQUENT.captures(clause) {
+        let usable =
+            !NO_HABIT.is_match(&found["v"]) && !found["v"].ends_with("ed") && !is_vague_object(&found["x"]);
+        let content = format!("{}{}", third_verb(&found["v"]), third_person(&found["x"]));
+        return usable.then(|| Fact::lasting(capitalised(&content)));
+    }
     let found = HABIT.captures(clause)?;
     if NO_HABIT.is_match(&found["v"]) || found["v"].ends_with("ed") || is_vague_object(&found["x"]) {
         return None;

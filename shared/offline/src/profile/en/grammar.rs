@@ -3,9 +3,9 @@
 use crate::pattern::patterns;
 
 patterns! {
-    PRONOUN = r"\b(?:i'm|i am|i've|i have|i'd|i'll|i|we're|we|my|mine|me|myself|our|ours|ourselves)\b";
+    PRONOUN = r"\b(?:i'm|i am|i've|i have|i'd|i'll|i|we're|we|my|mine|me|myself|our|ours|ourselves|us)\b";
     TAIL = r"(?:,? (?:please|thanks(?: so much| a lot)?|thank you(?: so much| very much)?|though|by the way|btw|too|as well|if possible|lol|haha|you know|of course|obviously|actually|anyway|i think|i guess|for (?:your|the) (?:information|record)|right|correct|ok|okay))+$";
-    VAGUE = r"^(?:to )?(?:it|this|that|these|those|them|you|your\b.*|so|what|how (?:you|it|that|this)|where|who|why|whether|if|the (?:first|second|third|fourth|last|other|latter|former|one|idea|option|sound|above|below|following|same|way (?:you|this|that|it)|other one|cheapest|earliest)|something|anything|everything|nothing|some|more|much|help|here|there|know|say|ask|see|think|understand|a (?:bit|lot|little|few)|not|sure|both|either|neither|none|all)\b";
+    VAGUE = r"^(?:to )?(?:it|this|that|these|those|them|you|your\b.*|so|what|how (?:you|it|that|this)|where|who|why|whether|if|the [\w-]+ ones?|the (?:first|second|third|fourth|last|other|latter|former|one|idea|option|sound|above|below|following|same|way (?:you|this|that|it)|other one|cheapest|earliest)|something|anything|everything|nothing|some|more|much|help|here|there|know|say|ask|see|think|understand|a (?:bit|lot|little|few)|not|sure|both|either|neither|none|all)\b";
 }
 
 /// What a verb is in the third person: `work` → `works`.
@@ -37,7 +37,9 @@ pub(crate) fn third_person(text: &str) -> String {
             "i" | "we" => "they",
             "my" | "our" => "their",
             "mine" | "ours" => "theirs",
-            "me" => "them",
+            // "US" is a country.
+            "us" if found[0] != *"us" => return found[0].to_owned(),
+            "me" | "us" => "them",
             _ => "themselves",
         }
         .to_owned()

@@ -10,7 +10,7 @@ const NAME: &str =
     r"(?-i:\p{Lu}[\p{L}'.-]*(?: (?:de|van|von|da|di|la|le|del|bin|al|el|der|\p{Lu}[\p{L}'.-]*)){0,3})";
 
 patterns! {
-    MY_NAME = format!(r"^my (?P<k>(?:full |first |last |legal |preferred |middle |real |nick)?name)(?:'s| is)(?: actually| now)? (?P<x>{NAME}|[\p{{L}}'-]{{2,20}})(?:,? not .+| now| and .+|,.*)?$");
+    MY_NAME = format!(r"^my (?P<k>(?:full |first |last |legal |preferred |middle |real |nick)?name)(?:'s| is)(?: actually| now)?(?: spelled| spelt| written)? (?P<x>{NAME}|[\p{{L}}'-]{{2,20}})(?:,? not .+| now| and .+|,.*)?$");
     CALL_ME = format!(r"^(?:(?:please|you can|just|everyone|people) |i (?:go by|prefer to be called|like to be called|am called) |i'm called )+(?:calls? me )?(?P<x>{NAME})(?:,? not .+| instead| from now on)?$");
     CALL_ME_BARE = format!(r"^call me (?P<x>{NAME})(?:,? not .+| instead| from now on)?$");
     I_AM = format!(r"^(?:i'm|i am|this is) (?P<x>{NAME})(?: speaking| here|,? from .+|,? and .+)?$");

@@ -9,8 +9,8 @@ use crate::profile::dates::Leaning;
 use crate::text::capitalised;
 
 const RELATIVE: &str = r"(?:(?:older |younger |little |big |late |ex-?|eldest |youngest |oldest |new |\w+-year-old |other )?(?:wife|husband|partner|spouse|girlfriend|boyfriend|fianc[eé]e?|sons?|daughters?|kids?|child(?:ren)?|baby|toddler|mother|father|mom|mum|dad|parents|brothers?|sisters?|twins?|grandmother|grandfather|grandma|grandpa|aunt|uncle|cousin|niece|nephew|in-laws|mother-in-law|father-in-law|roommate|flatmate|dogs?|cats?|puppy|kitten|rabbit|parrot|horse|hamster|tortoise|pets?))";
-const KEPT: &str = r"(?:home airport|(?:nearest|local|preferred|usual|closest) airport|e-?mail(?: address)?|phone(?: number)?|mobile(?: number)?|(?:maximum |max |total |monthly |weekly |travel )?budget|spending limit|limit|time ?zone|(?:home |billing |shipping |mailing |delivery |current |new |work )?address|zip ?code|postcode|home ?town|home city|city|country|birthday|date of birth|pronouns|(?:native|first|second|mother|preferred|main) (?:language|tongue)|job(?: title)?|role|title|position|profession|occupation|employer|company|(?:work |personal |old |new |main |current |gaming )?(?:laptop|computer|phone|tablet|pc|machine|os|operating system|editor|ide|shell|keyboard|browser)|(?:tech )?stack|database|backend|frontend|framework|(?:programming )?language of choice|(?:shoe|shirt|dress|ring|trouser|hat) size|size|height|weight|blood type|(?:main |biggest |favou?rite )?hobb(?:y|ies)|(?:main |biggest |fitness )?goal|team|car|bike|camera|major|school|university|college|(?:working|office|business) hours|schedule|day off|days off|shift|commute|dietary (?:restrictions?|needs|preferences?|requirements?)|diet|allerg(?:y|ies)|(?:default |preferred |usual )payment method|payment method|seat preference|(?:preferred|usual|go-to|favou?rite) [\w -]{2,40}|nickname|star sign|religion|insurance|doctor|gym|bank)";
-const DATED: &str = r"(?:(?:return |outbound |connecting |next |upcoming |recent |last |dental |doctor's )?(?:flight|trip|train|appointment|interview|meeting|wedding|anniversary|exam|surgery|operation|vacation|holiday|deadline|due date|lease|visa|passport|subscription|contract|conference|presentation|move|graduation|check-?up|birthday party|start date|last day|hotel booking|order|package|delivery|luggage|baggage))";
+const KEPT: &str = r"(?:home airport|(?:nearest|local|preferred|usual|closest) airport|e-?mail(?: address)?|phone(?: number)?|mobile(?: number)?|(?:maximum |max |total |monthly |weekly |travel )?budget|spending limit|limit|time ?zone|(?:home |billing |shipping |mailing |delivery |current |new |work )?address|zip ?code|postcode|home ?town|home city|city|country|birthday|(?:wedding )?anniversary|date of birth|pronouns|(?:native|first|second|mother|preferred|main) (?:language|tongue)|job(?: title)?|role|title|position|profession|occupation|employer|company|(?:work |personal |old |new |main |current |gaming )?(?:laptop|computer|phone|tablet|pc|machine|os|operating system|editor|ide|shell|keyboard|browser)|(?:tech )?stack|database|backend|frontend|framework|(?:programming )?language of choice|(?:shoe|shirt|dress|ring|trouser|hat) size|size|height|weight|blood type|(?:main |biggest |favou?rite )?hobb(?:y|ies)|(?:main |biggest |fitness )?goal|team|car|bike|camera|major|school|university|college|(?:working|office|business) hours|schedule|day off|days off|shift|commute|dietary (?:restrictions?|needs|preferences?|requirements?)|diet|allerg(?:y|ies)|(?:default |preferred |usual )payment method|payment method|seat preference|(?:preferred|usual|go-to|favou?rite) [\w -]{2,40}|nickname|star sign|religion|insurance|doctor|gym|bank)";
+const DATED: &str = r"(?:(?:return |outbound |connecting |next |upcoming |recent |last |dental |doctor's )?(?:flight|trip|train|appointment|interview|meeting|wedding|exam|surgery|operation|vacation|holiday|deadline|due date|lease|visa|passport|subscription|contract|conference|presentation|move|graduation|check-?up|birthday party|start date|last day|hotel booking|order|package|delivery|luggage|baggage))";
 const VERB: &str = r"(?:is|are|was|were|will be|has been|have been|starts?|ends?|leaves?|departs?|arrives?|begins?|expires?|runs out|got|goes|go)";
 
 patterns! {
@@ -19,6 +19,7 @@ patterns! {
     KEEPING = format!(r"^(?:my|our) (?P<k>{KEPT}) (?:(?P<v>is|are|will be|'s|has always been) )(?:also |now |actually |currently )*(?P<x>.+)$");
     FAVOURITE = r"^(?P<x>[^,]{2,60}?) (?:is|are) my (?:absolute |all-time )?(?P<k>favou?rite(?: [\w -]{2,30})?)$";
     EVENT = format!(r"^(?:my|our) (?P<k>{DATED})(?P<of> (?:to|from|with|for|at|in) [^,]{{2,40}}?)? (?P<v>{VERB}) (?P<x>.+)$");
+    PASSING = r"\b(?:until|till|today|tonight|tomorrow|this (?:week|weekend|month)|next (?:week|month|\w+day))\b";
     EMPTY = r"^(?:not (?:working|showing|available|on|in|the|here)|broken|slow|wrong|missing|here|below|attached|correct|incorrect|gone|late|invalid|fine|ok|okay|good|bad|great|ready|full|empty|on file|in my|in the|to |that |still|unknown|private|listed|important|expired card|the same|different|what|confirmed|(?:really )?(?:bad|weird|annoying|stuck|acting|being)|being|getting|having|trying|asking|looking|really|so|too|very|an? (?:bit|lot|problem|mess|issue|question))\b";
     NOT_X = r",? not [^,]+$| again$";
 }
@@ -39,7 +40,9 @@ pub(super) fn fact(clause: &str) -> Option<Fact> {
             name.trim_end_matches(','),
             &found["v"].to_lowercase()
         );
-        return usable(&found["x"]).then(|| Fact::lasting(content));
+        let passing = PASSING.is_match(&found["x"]);
+        return usable(&found["x"])
+            .then(|| if passing { Fact::event(content, OneMonth) } else { Fact::lasting(content) });
     }
     if let Some(found) = EVENT.captures(clause) {
         return event(&found);

@@ -3,7 +3,7 @@
 use domain::entities::ProfileTimeToLive::{Infinity, OneMonth, OneWeek};
 
 use super::asking::without_purpose;
-use super::{is_vague, third_person};
+use super::{is_vague, third_person, third_verb};
 use crate::pattern::patterns;
 use crate::profile::Fact;
 use crate::text::capitalised;
@@ -14,8 +14,11 @@ patterns! {
     PLAN = r"^(?:i'm|i am|we're|i|we|i'd|we'd|i will|i'll|i would)(?: (?:also|just|still|really|currently|now|definitely|hopefully))* (?P<v>looking to|planning to|planning on|planning|hoping to|going to|about to|trying to|need to|want to|would like to|like to|have to|plan to|plan on|intend to|hope to) (?P<x>.+)$";
     PLAN_VERB = r"^(?:(?:book|find|reserve|plan|take|get|buy|sell|rent|order|fly|travel|go|visit|see|move|relocate|learn|start|open|launch|finish|build|write|run|marry|retire|adopt|hire|switch|lose|quit|study|apply|train|attend|host|organi[sz]e|celebrate|renovate|release|deploy|migrate|submit|publish|complete|leave|arrive|depart|stay|return|save|change|cancel|upgrade|downgrade|remove|add|make (?:changes|a change) to)\b|an? |my |our |the )";
     CONCRETE = r"\b(?:today|tonight|tomorrow|next (?:week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday|spring|summer|autumn|fall|winter)|this (?:week(?:end)?|month|year|spring|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}|\d{1,2}(?:st|nd|rd|th)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\d{4}-\d\d-\d\d|in (?:\w+ )?(?:days?|weeks?|months?|years?|january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter)|by (?:the end|\w+day))\b|(?-i:\b(?:to|in|from|for|at) \p{Lu}[\p{L}]+)|(?-i:\b(?:learn|visit|study|adopt|buy|speak) [\p{L} ]{3,})";
+    DAY = r"\b(?:today|tonight|tomorrow|next \w+|this (?:\w+day|weekend|week|month|year)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}|\d{1,2}(?:st|nd|rd|th) (?:of )?[a-z]+|\d{4}-\d\d-\d\d|in \w+ (?:days?|weeks?|months?)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b";
+    AND_BACK = r" and (?P<v>come back|get back|return|leave|fly|arrive|depart|land|go|stay)\b";
     TRANSACTION = r"\b(?:the reservation|this reservation|that reservation|my reservation|with (?:id|number)|the (?:flight|payment|refund|change|booking|order) (?:instead|now)|both issues|my user id|the following|your (?:help|assistance))\b";
-    NEED = r"^(?:i|we) (?:always |also |usually |will |'ll )*(?:need|require) (?P<x>(?:an? |my |the |some )?(?:[\w-]+ ){0,4}(?:wheelchair\b.*|wheelchair access|assistance at .+|(?:vegan|vegetarian|kosher|halal|gluten-free) .+|(?:quiet|ground-floor|accessible|non-smoking) .+|high chair|crib|child seat|car seat|(?:extra )?legroom|(?:aisle|window) seat|large print|subtitles|captions|hearing loop|invoice\b.*|receipts?\b.*|glasses|hearing aids?|insulin|inhaler|visa for .+|step-free access|parking|late checkout))$";
+    DEPARTURE = r"^(?:i|we) (?P<v>leave|fly|arrive|return|move|travel|depart|land|come back|get back|start|graduate|retire)(?P<x> .+)$";
+    NEED = r"^(?:i'd|i|we'd|we) (?:always |also |usually |will |would |really )*(?P<v>need|require|want|like) (?P<x>(?:an? |my |the |some )?(?:[\w-]+ ){0,4}(?:wheelchair\b.*|wheelchair access|assistance at .+|(?:vegan|vegetarian|kosher|halal|gluten-free) .+|(?:quiet|ground-floor|accessible|non-smoking) .+|high chair|crib|child seat|car seat|(?:extra )?legroom|(?:aisle|window) seat|large print|subtitles|captions|hearing loop|invoice\b.*|receipts?\b.*|glasses|hearing aids?|insulin|inhaler|visa for .+|step-free access|parking|late checkout))$";
 }
 
 /// A wish, a need or a plan.
@@ -30,7 +33,17 @@ pub(super) fn fact(clause: &str) -> Option<Fact> {
         ));
     }
     if let Some(found) = NEED.captures(clause) {
-        return Some(Fact::new(format!("Needs {}", third_person(&found["x"])), Infinity));
+        let wish = ["want", "like"].contains(&found["v"].to_lowercase().as_str());
+        let (lead, ttl) = if wish { ("Wants", OneMonth) } else { ("Needs", Infinity) };
+        return Some(Fact::new(format!("{lead} {}", third_person(&found["x"])), ttl));
+    }
+    if let Some(found) = DEPARTURE.captures(clause)
+        && DAY.is_match(&found["x"])
+    {
+        let rest = third_person(&found["x"]);
+        let rest =
+            AND_BACK.replace(&rest, |back: &regex::Captures<'_>| format!(" and {}", inflected(&back["v"])));
+        return Some(Fact::event(capitalised(&format!("{}{rest}", inflected(&found["v"]))), OneWeek));
     }
     let found = PLAN.captures(clause)?;
     let (verb, x) = (found["v"].to_lowercase(), &found["x"]);
@@ -52,6 +65,13 @@ pub(super) fn fact(clause: &str) -> Option<Fact> {
     let is_noun = x.to_lowercase().starts_with(['a', 'm', 'o', 't']) && !lead.ends_with("to");
     (lead.ends_with(" to") || lead.ends_with(" on") || is_noun)
         .then(|| Fact::event(capitalised(&format!("{lead} {}", third_person(x))), OneWeek))
+}
+
+fn inflected(verb: &str) -> String {
+    match verb.split_once(' ') {
+        Some((first, particle)) => format!("{} {particle}", third_verb(first)),
+        None => third_verb(verb),
+    }
 }
 
 fn unwanted(verb: &str, x: &str) -> Option<Fact> {

@@ -24,7 +24,8 @@ pub(super) fn facts(sentence: &str) -> Vec<Fact> {
     if guard::is_no_statement(sentence) {
         return Vec::new();
     }
-    let clauses = clauses(sentence);
+    let clauses: Vec<String> =
+        clauses(sentence).into_iter().flat_map(|clause| coordinated(&clause)).collect();
     let found = clauses.iter().filter_map(|clause| statement(clause));
     found.filter(|fact| fact.content.chars().count() <= FACT_CHARS_MAX).collect()
 }
@@ -42,7 +43,7 @@ pub(crate) fn statement(clause: &str) -> Option<Fact> {
 
 /// The sentence without greetings and words that only lead on.
 pub(crate) fn without_lead(sentence: &str) -> &str {
-    let mut rest = sentence.trim();
+    let mut rest = sentence.trim().trim_start_matches('、');
     while let Some(lead) = LEAD.find(rest) {
         if lead.end() == rest.len() || lead.end() == 0 {
             break;
@@ -56,6 +57,7 @@ pub(crate) fn without_lead(sentence: &str) -> &str {
 pub(crate) fn trimmed(text: &str) -> &str {
     let ends = ['。', '！', '!', '.', '、', ',', ' ', '〜', '~', 'ー', '♪', '笑'];
     let bare = text.trim().trim_end_matches(ends);
+    let bare = ["よね", "よ", "ね"].iter().find_map(|end| bare.strip_suffix(end)).unwrap_or(bare);
     ["よね", "よ", "ね", "けど", "けれど", "が", "かな", "さ", "のですが", "んですが"].iter().fold(
         bare,
         |bare, end| match bare.strip_suffix(end) {
@@ -71,6 +73,17 @@ pub(crate) fn trimmed(text: &str) -> &str {
             _ => bare,
         },
     )
+}
+
+/// 「エンジニアで、…」: two statements, if the first one states something.
+fn coordinated(clause: &str) -> Vec<String> {
+    if let Some((first, rest)) = clause.split_once("で、") {
+        let first = format!("{first}です");
+        if statement(&first).is_some() {
+            return vec![first, rest.to_owned()];
+        }
+    }
+    vec![clause.to_owned()]
 }
 
 /// Parts at "ので", "けど", "が、" and the like; each keeps its own ending.

@@ -42,10 +42,19 @@ pub(crate) fn plain(text: &str) -> String {
     if let Some(stem) = text.strip_suffix("ます") {
         return dictionary(stem);
     }
-    if let Some(stem) = text.strip_suffix('だ').filter(|stem| stem.ends_with(['き', 'い', '手', '味'])) {
+    if let Some(stem) =
+        text.strip_suffix('だ').filter(|stem| !stem.ends_with(['ん', 'い']) || stem.ends_with("嫌い"))
+    {
         return stem.to_owned();
     }
-    text.to_owned()
+    // Spoken 「使ってる」.
+    match text
+        .strip_suffix('る')
+        .filter(|stem| ["して", "んで", "って", "いて"].iter().any(|end| stem.ends_with(end)))
+    {
+        Some(stem) => format!("{stem}いる"),
+        None => text.to_owned(),
+    }
 }
 
 fn dictionary(stem: &str) -> String {
@@ -81,8 +90,24 @@ fn negative(stem: &str) -> String {
 
 /// 旅行します, but not 話します or 探します: する follows a noun, a particle or nothing.
 fn is_suru(stem: &str) -> bool {
-    const GODAN: [&str; 14] =
-        ["話", "探", "出", "貸", "返", "過ご", "暮ら", "直", "消", "押", "渡", "残", "試", "飛ば"];
+    const GODAN: [&str; 16] = [
+        "話",
+        "探",
+        "出",
+        "貸",
+        "返",
+        "過ご",
+        "暮ら",
+        "直",
+        "消",
+        "押",
+        "渡",
+        "残",
+        "試",
+        "飛ば",
+        "引っ越",
+        "引越",
+    ];
     stem.strip_suffix('し').is_some_and(|noun| !GODAN.iter().any(|verb| noun.ends_with(verb)))
 }
 
@@ -115,6 +140,8 @@ mod tests {
             ("車がありません", "車がない"),
             ("医者ではありません", "医者ではない"),
             ("猫が好き", "猫が好き"),
+            ("引っ越します", "引っ越す"),
+            ("銀行で働いてる", "銀行で働いている"),
         ] {
             assert_eq!(plain(polite), expected, "{polite}");
         }
