@@ -11,9 +11,9 @@ pub(super) const FORGOTTEN: (&str, &str) = ("tom", "peanut");
 
 /// A search to show: user, query, and a word that the best hit must hold.
 pub(super) const SEARCHES: [(&str, &str, &str); 3] = [
-    ("priya", "where does she like to sit on a plane?", "window"),
+    ("priya", "window or aisle seat on the plane?", "window"),
     ("tom", "which units should distances be in?", "metric"),
-    ("mika", "食事の好み", "ベジタリアン"),
+    ("mika", "ホテルの部屋の好みは？", "部屋"),
 ];
 
 /// One publish call for each element, with the session it belongs to.

@@ -82,7 +82,7 @@ async fn show_memory(client: &Client, user: &str, say: &impl Fn(&str)) -> Result
         say(&format!("  profile   {} [{}]{}\n", text(row, "content"), text(row, "profile_time_to_live"), evidence(row)));
     }
     for row in playbooks {
-        say(&format!("  playbook  when {}: {}{}\n", text(row, "trigger"), text(row, "content"), evidence(row)));
+        say(&format!("  playbook  {} → {}{}\n", text(row, "trigger"), text(row, "content"), evidence(row)));
     }
     Ok(())
 }
@@ -113,19 +113,20 @@ async fn show_searches(client: &Client, say: &impl Fn(&str)) -> Result<(), Serve
     say("\n");
     for (user, query, word) in SEARCHES {
         let started = Instant::now();
-        let found = client.post("/api/search", &json!({ "user_id": user, "query": query, "top_k": 2 })).await?;
+        let found = client.post("/api/search?scores=true", &json!({ "user_id": user, "query": query, "top_k": 2 })).await?;
         let took = started.elapsed();
-        let hits: Vec<&str> = rows(&found, "profiles")
+        let mut hits: Vec<(&str, f64)> = rows(&found, "profiles")
             .iter()
             .chain(rows(&found, "user_playbooks"))
-            .map(|row| text(row, "content"))
+            .map(|row| (text(row, "content"), row["score"].as_f64().unwrap_or(0.0)))
             .collect();
-        if !hits.iter().any(|hit| hit.to_lowercase().contains(word)) {
+        hits.sort_by(|a, b| b.1.total_cmp(&a.1));
+        if !hits.iter().any(|(hit, _)| hit.to_lowercase().contains(word)) {
             return Err(format!("searching {query:?} for {user} did not find {word:?}: {found}").into());
         }
         say(&format!("search    {user}: \"{query}\" ({:.1} ms)\n", took.as_secs_f64() * 1000.0));
-        for (rank, hit) in hits.iter().enumerate() {
-            say(&format!("            {}. {hit}\n", rank + 1));
+        for (hit, score) in hits {
+            say(&format!("            {score:.2}  {hit}\n"));
         }
     }
     Ok(())

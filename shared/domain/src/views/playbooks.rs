@@ -7,7 +7,7 @@ use crate::ids::UserId;
 use crate::time::EpochSeconds;
 
 /// A user playbook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UserPlaybookView {
     /// Unique in the organisation.
     pub user_playbook_id: i64,
@@ -43,6 +43,9 @@ pub struct UserPlaybookView {
     pub source_span: Option<String>,
     /// Its tags; untagged reads as none.
     pub tags: Vec<String>,
+    /// How well it fits a query, where the caller asked for that; not part of the recorded contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
 }
 
 impl From<UserPlaybook> for UserPlaybookView {
@@ -62,6 +65,7 @@ impl From<UserPlaybook> for UserPlaybookView {
             source_interaction_ids: playbook.source_interaction_ids,
             source_span: playbook.source_span,
             tags: playbook.tags.unwrap_or_default(),
+            score: None,
         }
     }
 }

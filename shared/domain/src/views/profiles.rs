@@ -42,6 +42,9 @@ pub struct ProfileView {
     pub source_interaction_ids: Vec<i64>,
     /// Its tags; untagged reads as none.
     pub tags: Vec<String>,
+    /// How well it fits a query, where the caller asked for that; not part of the recorded contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
 }
 
 impl From<UserProfile> for ProfileView {
@@ -61,6 +64,7 @@ impl From<UserProfile> for ProfileView {
             source_span: profile.source_span,
             source_interaction_ids: profile.source_interaction_ids,
             tags: profile.tags.unwrap_or_default(),
+            score: None,
         }
     }
 }

@@ -49,7 +49,7 @@ fn find(plan: &Plan, conversation: &Conversation, wanted: &SearchInteractions) -
             None => keep(&turns[place]),
         };
         let limit = wanted.top_k.or(wanted.most_recent_k).unwrap_or(TOP_K);
-        plan.run(&conversation.index, limit, is_candidate).hits.into_iter().map(|hit| hit.index).collect()
+        plan.run(&conversation.index, limit, is_candidate).into_iter().map(|found| found.place).collect()
     } else {
         recent.clone().unwrap_or_default()
     };

@@ -6,7 +6,7 @@ use domain::requests::SearchMode;
 use llm::EmbeddingModel;
 use recall::QueryVector;
 use runtime::App;
-use search::{MemoryIndex, Outcome, SearchQuery};
+use search::{MemoryIndex, SearchQuery};
 
 /// A query, ready for any number of indexes of one organisation.
 pub(super) struct Plan {
@@ -16,6 +16,8 @@ pub(super) struct Plan {
     threshold: f32,
     /// Whether the vector was wanted and could not be had.
     pub(super) degraded: bool,
+    /// Whether the caller wants to see scores.
+    pub(super) scores: bool,
 }
 
 impl Plan {
@@ -34,6 +36,7 @@ impl Plan {
             SearchMode::Hybrid => search::SearchMode::Hybrid,
         };
         let mut plan = Self {
+            scores: false,
             text,
             vector: None,
             mode,
@@ -67,7 +70,7 @@ impl Plan {
         index: &MemoryIndex<K>,
         limit: usize,
         filter: impl Fn(usize) -> bool,
-    ) -> Outcome {
+    ) -> Vec<Found> {
         let query = SearchQuery {
             text: self.text.as_deref(),
             vector: self.vector.as_ref().map(QueryVector::as_slice),
@@ -76,12 +79,38 @@ impl Plan {
             limit,
             ..SearchQuery::default()
         };
-        index.search(&query, filter)
+        let outcome = index.search(&query, filter);
+        let found = |hit: search::Hit| Found { place: hit.index, score: self.scores.then_some(hit.score) };
+        outcome.hits.into_iter().map(found).collect()
     }
 }
 
+/// A row that was found, and how well it fits; `None` in a list by time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Found {
+    pub(super) place: usize,
+    pub(super) score: Option<f32>,
+}
+
+impl Found {
+    /// Rows of a list by time.
+    pub(super) fn unscored(places: Vec<usize>) -> Vec<Self> {
+        places.into_iter().map(|place| Self { place, score: None }).collect()
+    }
+}
+
+/// Whether the caller wants to see scores: `?scores=true`.
+pub(super) fn wants_scores(query: Option<&str>) -> bool {
+    query.is_some_and(|query| query.split('&').any(|pair| pair == "scores=true"))
+}
+
 /// The rows in `order` of their places, cut to `limit`.
-pub(super) fn newest_first<T>(rows: &[T], keep: impl Fn(&T) -> bool, at: impl Fn(&T) -> (i64, i64), limit: usize) -> Vec<usize> {
+pub(super) fn newest_first<T>(
+    rows: &[T],
+    keep: impl Fn(&T) -> bool,
+    at: impl Fn(&T) -> (i64, i64),
+    limit: usize,
+) -> Vec<usize> {
     let mut places: Vec<usize> = (0..rows.len()).filter(|&place| keep(&rows[place])).collect();
     places.sort_by_key(|&place| std::cmp::Reverse(at(&rows[place])));
     places.truncate(limit);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use domain::entities::UserPlaybook;
 use domain::ids::UserHash;
 use domain::requests::search::SearchUserPlaybooks;
@@ -12,7 +12,7 @@ use runtime::App;
 use search::opts_out_of_personalisation;
 
 use super::Experiment;
-use super::plan::{Plan, newest_first};
+use super::plan::{Found, Plan, newest_first, wants_scores};
 use crate::access::Caller;
 use crate::answer::{Answer, ok};
 use crate::body::JsonBody;
@@ -21,6 +21,7 @@ use crate::routes::select::{equals, has_status, has_tag};
 pub(crate) async fn search_user_playbooks(
     State(app): State<Arc<App>>,
     caller: Caller,
+    RawQuery(query): RawQuery,
     JsonBody(body): JsonBody,
 ) -> Answer {
     let wanted = SearchUserPlaybooks::parse(&body)?;
@@ -32,12 +33,13 @@ pub(crate) async fn search_user_playbooks(
     let mut views = Vec::new();
     if !wanted.query.as_deref().is_some_and(opts_out_of_personalisation) {
         let model = app.orgs.embedding_or_local(&caller.org).await?;
-        let plan =
+        let mut plan =
             Plan::new(&app, &model, wanted.query.as_deref(), wanted.search_mode, wanted.threshold).await;
+        plan.scores = wants_scores(query.as_deref());
         let keep = |playbook: &UserPlaybook| is_wanted(playbook, &wanted);
         let mut collect = |set: &PlaybookSet| {
-            let places = find(&plan, set, wanted.top_k, keep);
-            views.extend(places.into_iter().map(|place| UserPlaybookView::from(set.rows[place].clone())));
+            let found = find(&plan, set, wanted.top_k, keep);
+            views.extend(found.into_iter().map(|found| view(set, found)));
         };
         match &wanted.user_id {
             Some(user) => {
@@ -56,12 +58,17 @@ pub(super) fn find(
     playbooks: &PlaybookSet,
     limit: usize,
     keep: impl Fn(&UserPlaybook) -> bool,
-) -> Vec<usize> {
+) -> Vec<Found> {
     if plan.has_text() {
-        let found = plan.run(&playbooks.index, limit, |place| keep(&playbooks.rows[place]));
-        return found.hits.into_iter().map(|hit| hit.index).collect();
+        return plan.run(&playbooks.index, limit, |place| keep(&playbooks.rows[place]));
     }
-    newest_first(&playbooks.rows, keep, |row| (row.created_at, row.user_playbook_id), limit)
+    let at = |row: &UserPlaybook| (row.created_at, row.user_playbook_id);
+    Found::unscored(newest_first(&playbooks.rows, keep, at, limit))
+}
+
+/// A row that was found, as the caller sees it.
+pub(super) fn view(playbooks: &PlaybookSet, found: Found) -> UserPlaybookView {
+    UserPlaybookView { score: found.score, ..UserPlaybookView::from(playbooks.rows[found.place].clone()) }
 }
 
 fn is_wanted(playbook: &UserPlaybook, wanted: &SearchUserPlaybooks) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use domain::entities::UserProfile;
 use domain::ids::UserHash;
 use domain::requests::search::SearchProfiles;
@@ -12,7 +12,7 @@ use runtime::App;
 use search::opts_out_of_personalisation;
 
 use super::Experiment;
-use super::plan::{Plan, newest_first};
+use super::plan::{Found, Plan, newest_first, wants_scores};
 use crate::access::Caller;
 use crate::answer::{Answer, ok};
 use crate::body::JsonBody;
@@ -21,6 +21,7 @@ use crate::routes::select::{equals, has_tag, is_live};
 pub(crate) async fn search_profiles(
     State(app): State<Arc<App>>,
     caller: Caller,
+    RawQuery(query): RawQuery,
     JsonBody(body): JsonBody,
 ) -> Answer {
     let wanted = SearchProfiles::parse(&body)?;
@@ -32,13 +33,14 @@ pub(crate) async fn search_profiles(
     let mut views = Vec::new();
     if !wanted.query.as_deref().is_some_and(opts_out_of_personalisation) {
         let model = app.orgs.embedding_or_local(&caller.org).await?;
-        let plan =
+        let mut plan =
             Plan::new(&app, &model, wanted.query.as_deref(), wanted.search_mode, wanted.threshold).await;
+        plan.scores = wants_scores(query.as_deref());
         let memory = app.recall.memory(&caller.org, &UserHash::of(&wanted.user_id), model.as_ref()).await?;
         let now = app.services.clock.now();
         let keep = |profile: &UserProfile| is_live(profile, now) && is_wanted(profile, &wanted);
-        let places = find(&plan, &memory.profiles, wanted.top_k, keep);
-        views.extend(places.into_iter().map(|place| ProfileView::from(memory.profiles.rows[place].clone())));
+        let found = find(&plan, &memory.profiles, wanted.top_k, keep);
+        views.extend(found.into_iter().map(|found| view(&memory.profiles, found)));
     }
     ok(ProfilesAnswer { experiment: experiment.assignment(), ..ProfilesAnswer::matching(views) })
 }
@@ -49,12 +51,17 @@ pub(super) fn find(
     profiles: &ProfileSet,
     limit: usize,
     keep: impl Fn(&UserProfile) -> bool,
-) -> Vec<usize> {
+) -> Vec<Found> {
     if plan.has_text() {
-        let found = plan.run(&profiles.index, limit, |place| keep(&profiles.rows[place]));
-        return found.hits.into_iter().map(|hit| hit.index).collect();
+        return plan.run(&profiles.index, limit, |place| keep(&profiles.rows[place]));
     }
-    newest_first(&profiles.rows, keep, |profile| (profile.last_modified_timestamp, 0), limit)
+    let at = |profile: &UserProfile| (profile.last_modified_timestamp, 0);
+    Found::unscored(newest_first(&profiles.rows, keep, at, limit))
+}
+
+/// A row that was found, as the caller sees it.
+pub(super) fn view(profiles: &ProfileSet, found: Found) -> ProfileView {
+    ProfileView { score: found.score, ..ProfileView::from(profiles.rows[found.place].clone()) }
 }
 
 fn is_wanted(profile: &UserProfile, wanted: &SearchProfiles) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use domain::entities::{Status, UserPlaybook, UserProfile};
 use domain::ids::UserHash;
 use domain::requests::SearchedEntity;
@@ -14,7 +14,7 @@ use runtime::App;
 use search::opts_out_of_personalisation;
 
 use super::Experiment;
-use super::plan::Plan;
+use super::plan::{Plan, wants_scores};
 use super::{playbooks, profiles};
 use crate::access::Caller;
 use crate::answer::{Answer, Failure, ok};
@@ -24,6 +24,7 @@ use crate::routes::select::{equals, has_tag, is_live};
 pub(crate) async fn search(
     State(app): State<Arc<App>>,
     caller: Caller,
+    RawQuery(query): RawQuery,
     JsonBody(body): JsonBody,
 ) -> Answer {
     let wanted = UnifiedSearch::parse(&body)?;
@@ -37,7 +38,7 @@ pub(crate) async fn search(
     let mut answer =
         UnifiedSearchAnswer { success: true, experiment: experiment.assignment(), ..UnifiedSearchAnswer::default() };
     if !opts_out_of_personalisation(&wanted.query) {
-        fill(&app, &caller, &wanted, &mut answer).await?;
+        fill(&app, &caller, &wanted, wants_scores(query.as_deref()), &mut answer).await?;
     }
     ok(answer)
 }
@@ -47,11 +48,13 @@ async fn fill(
     app: &App,
     caller: &Caller,
     wanted: &UnifiedSearch,
+    scores: bool,
     answer: &mut UnifiedSearchAnswer,
 ) -> Result<(), Failure> {
     let model = app.orgs.embedding_or_local(&caller.org).await?;
-    let plan =
+    let mut plan =
         Plan::new(app, &model, Some(&wanted.query), wanted.search_mode, wanted.threshold).await;
+    plan.scores = scores;
     answer.degraded = plan.degraded;
     answer.search_mode_effective = plan.degraded.then(|| search::SearchMode::Fts.as_str().to_owned());
     let now = app.services.clock.now();
@@ -106,8 +109,8 @@ fn find_profiles(
             && has_tag(wanted.tags.as_ref(), profile.tags.as_ref())
             && !served.contains(&profile_mark(profile.profile_id.as_str()))
     };
-    let places = profiles::find(plan, &memory.profiles, wanted.top_k, keep);
-    places.into_iter().map(|place| ProfileView::from(memory.profiles.rows[place].clone())).collect()
+    let found = profiles::find(plan, &memory.profiles, wanted.top_k, keep);
+    found.into_iter().map(|found| profiles::view(&memory.profiles, found)).collect()
 }
 
 fn find_playbooks(
@@ -125,6 +128,6 @@ fn find_playbooks(
             && has_tag(wanted.tags.as_ref(), playbook.tags.as_ref())
             && !served.contains(&playbook_mark(playbook.user_playbook_id))
     };
-    let places = playbooks::find(plan, set, wanted.top_k, keep);
-    places.into_iter().map(|place| UserPlaybookView::from(set.rows[place].clone())).collect()
+    let found = playbooks::find(plan, set, wanted.top_k, keep);
+    found.into_iter().map(|found| playbooks::view(set, found)).collect()
 }

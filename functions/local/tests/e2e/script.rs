@@ -1,0 +1,144 @@
+//! Models in the OpenAI format that do as the conversation says: `fact: …` is a profile, `rule: …` a playbook,
+//! `forget: …` a wish to forget.
+
+use std::collections::BTreeMap;
+
+use llm::testing::{ModelServer, ReceivedRequest, Scripted};
+use serde_json::{Value, json};
+
+/// Variables that make `server` the model provider of a deployment.
+pub(crate) fn provider(server: &ModelServer) -> BTreeMap<String, String> {
+    let variables = [
+        ("RETROSPECT_LLM_BASE_URL", server.base_url()),
+        ("RETROSPECT_LLM_API_KEY", "sk-operator".to_owned()),
+        ("RETROSPECT_LLM_MODEL", "scripted-model".to_owned()),
+    ];
+    variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A server whose model learns what is marked.
+pub(crate) async fn attentive_model() -> ModelServer {
+    let server = ModelServer::start().await;
+    server.otherwise(Scripted::with(attentive));
+    server
+}
+
+/// What a request is for, by its form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Gate,
+    Profiles,
+    Playbooks,
+    Deduplication,
+    Consolidation,
+}
+
+/// What a request is for.
+pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
+    let tool = &request.body["tools"][0]["function"]["parameters"]["properties"];
+    if tool.get("profiles").is_some() {
+        return Purpose::Profiles;
+    }
+    if tool.get("playbooks").is_some() {
+        return Purpose::Playbooks;
+    }
+    match request.body["response_format"]["json_schema"]["name"].as_str() {
+        Some("profile_deduplication") => Purpose::Deduplication,
+        Some("playbook_consolidation") => Purpose::Consolidation,
+        _ => Purpose::Gate,
+    }
+}
+
+/// How often the model was asked for this.
+pub(crate) fn asked(server: &ModelServer, wanted: Purpose) -> usize {
+    server.requests().iter().filter(|request| purpose(request) == wanted).count()
+}
+
+/// The answer of a model that pays attention.
+pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
+    let prompt = request.prompt();
+    match purpose(request) {
+        Purpose::Gate => Scripted::text("true"),
+        Purpose::Profiles => finish("profiles", profiles(&prompt)),
+        Purpose::Playbooks => finish("playbooks", playbooks(&prompt)),
+        Purpose::Deduplication => Scripted::json(&deduplication(&prompt)),
+        Purpose::Consolidation => Scripted::json(&consolidation(&prompt)),
+    }
+}
+
+/// The call that ends an extraction.
+pub(crate) fn finish(list: &str, drafts: Vec<Value>) -> Scripted {
+    Scripted::tool("finish_extraction", json!({ list: drafts }))
+}
+
+fn profiles(prompt: &str) -> Vec<Value> {
+    let facts = marked(prompt, "fact: ").into_iter();
+    let wishes = marked(prompt, "forget: ").into_iter();
+    let wishes = wishes.map(|(label, what)| (label, format!("Requested removal of {what}")));
+    let draft = |(label, content): (String, String)| {
+        json!({
+            "reasoning": "The user says so.",
+            "content": content,
+            "time_to_live": "infinity",
+            "source_span": null,
+            "evidence_refs": [label],
+            "notes": null,
+        })
+    };
+    facts.chain(wishes).map(draft).collect()
+}
+
+fn playbooks(prompt: &str) -> Vec<Value> {
+    let draft = |(label, content): (String, String)| {
+        json!({
+            "rationale": "The user corrected the agent.",
+            "evidence_kind": "correction",
+            "trigger": format!("When it comes to {content}"),
+            "content": content,
+            "evidence_refs": [label],
+            "blocking_issue": null,
+            "notes": null,
+        })
+    };
+    marked(prompt, "rule: ").into_iter().map(draft).collect()
+}
+
+/// Labels of the new turns that hold the mark, with what follows it.
+fn marked(prompt: &str, mark: &str) -> Vec<(String, String)> {
+    let lines = prompt.lines().filter(|line| line.starts_with("[t") && !line.contains("(earlier"));
+    lines
+        .filter_map(|line| {
+            let label = line[1..].split(']').next()?.to_owned();
+            let said = line.split_once(mark)?.1.trim_end_matches('`');
+            Some((label, said.to_owned()))
+        })
+        .collect()
+}
+
+/// Rows of a comparison: the content behind `[NEW-<n>]` or `[EXISTING-<n>]`, in their order.
+fn rows(prompt: &str, kind: &str) -> Vec<String> {
+    let rows = prompt.lines().filter(|line| line.starts_with(&format!("[{kind}-")));
+    rows.map(|line| line.split_once("Content: ").map(|(_, rest)| rest.to_owned()).unwrap_or_default()).collect()
+}
+
+fn deduplication(prompt: &str) -> Value {
+    let existing = rows(prompt, "EXISTING");
+    let (mut unique, mut deletions) = (Vec::new(), Vec::new());
+    for (n, row) in rows(prompt, "NEW").iter().enumerate() {
+        let Some(wish) = row.strip_prefix("\"Requested removal of ") else {
+            unique.push(format!("NEW-{n}"));
+            continue;
+        };
+        let what = wish.split('"').next().unwrap_or_default();
+        let concerned = existing.iter().enumerate().filter(|(_, row)| row.contains(what));
+        let ids: Vec<String> = concerned.map(|(n, _)| format!("EXISTING-{n}")).collect();
+        deletions.push(json!({ "reasoning": "asked", "new_id": format!("NEW-{n}"), "existing_ids": ids }));
+    }
+    json!({ "duplicate_groups": [], "unique_ids": unique, "deletions": deletions })
+}
+
+fn consolidation(prompt: &str) -> Value {
+    let ids = 0..rows(prompt, "NEW").len();
+    let decisions = ids.map(|n| json!({ "kind": "independent", "new_id": format!("NEW-{n}"), "reason": "new" }));
+    json!({ "decisions": decisions.collect::<Vec<_>>() })
+}
