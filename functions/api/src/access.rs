@@ -119,7 +119,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// no proxy.
 fn is_local(headers: &HeaderMap, peer: Option<SocketAddr>) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|name| headers.contains_key(*name));
+    let forwarded =
+        ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|name| headers.contains_key(*name));
     let local_origin = match headers.get(header::ORIGIN) {
         None => true,
         Some(origin) => origin.to_str().is_ok_and(is_loopback_origin),
@@ -132,7 +133,8 @@ fn is_local(headers: &HeaderMap, peer: Option<SocketAddr>) -> bool {
 
 fn is_loopback_origin(origin: &str) -> bool {
     let Ok(uri) = origin.parse::<Uri>() else { return false };
-    matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some_and(|a| is_loopback_host(a.as_str()))
+    matches!(uri.scheme_str(), Some("http" | "https"))
+        && uri.authority().is_some_and(|a| is_loopback_host(a.as_str()))
 }
 
 /// Whether a `Host` header names this machine; a port may follow.

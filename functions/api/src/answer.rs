@@ -59,7 +59,12 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let error = self.0;
         if error.status >= 500 {
-            tracing::error!(event = "request_failed", code = error.code, status = error.status, detail = error.detail);
+            tracing::error!(
+                event = "request_failed",
+                code = error.code,
+                status = error.status,
+                detail = error.detail
+            );
         } else {
             tracing::debug!(event = "request_refused", code = error.code, status = error.status);
         }

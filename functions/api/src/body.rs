@@ -20,8 +20,11 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Failure> {
-        let content_type =
-            request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let content_type = request
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned);
         let bytes = read(request.into_body()).await?;
         Ok(Self(read_json_body(content_type.as_deref(), &bytes)?))
     }

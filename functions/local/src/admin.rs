@@ -1,12 +1,15 @@
-//! `retrospect admin`: what operators do, on the data of a stopped server.
+//! `retrospect admin`: what operators do, on the data of a stopped server or on a deployment's table.
 
 use std::sync::Arc;
 
 use domain::ids::OrgId;
-use runtime::App;
+use domain::time::Clock;
+use learning::services::Ids;
 use runtime::clock::SystemClock;
+use runtime::ids::{RandomIds, random_share};
 use runtime::keys::{PresentedKey, new_key};
-use store::Organisation;
+use runtime::{App, SELF_HOST_ORG};
+use store::{Objects, Organisation, Retries, Store};
 
 use crate::cli::{AdminCommand, AdminOptions, KeyCommand, OrgCommand};
 use crate::data_dir::DataDir;
@@ -20,19 +23,36 @@ pub type AdminError = Box<dyn std::error::Error + Send + Sync>;
 /// # Errors
 /// Why it was not carried out.
 pub async fn run(options: &AdminOptions) -> Result<String, AdminError> {
-    let data = Data::Directory(DataDir::open(&options.data_dir)?);
-    let deployment = Deployment::new(data, Arc::new(SystemClock), &Options::default())?;
+    // The directory stays locked until the command is done.
+    let (store, _local) = match &options.table {
+        Some(table) => (deployed_store(table).await, None),
+        None => {
+            let data = Data::Directory(DataDir::open(&options.data_dir)?);
+            let deployment = Deployment::new(data, Arc::new(SystemClock), &Options::default())?;
+            (deployment.app.services.store.clone(), Some(deployment))
+        }
+    };
     match &options.command {
-        AdminCommand::Org(OrgCommand::Create { name }) => create_org(&deployment.app, name).await,
-        AdminCommand::Key(KeyCommand::Create { org }) => create_key(&deployment.app, org).await,
+        AdminCommand::Org(OrgCommand::Create { name }) => create_org(&store, name).await,
+        AdminCommand::Key(KeyCommand::Create { org }) => create_key(&store, org).await,
     }
 }
 
-async fn create_org(app: &App, name: &str) -> Result<String, AdminError> {
+/// The table of a deployment, with the credentials and the Region of the environment.
+async fn deployed_store(table: &str) -> Store {
+    let aws = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    // Organisations and keys have no large bodies: no bucket is reached.
+    let objects = Objects::new(aws_sdk_s3::Client::new(&aws), String::new());
+    let retries = Retries::new(Arc::new(random_share), Arc::clone(&clock));
+    Store::new(aws_sdk_dynamodb::Client::new(&aws), table.to_owned(), objects, retries, clock)
+}
+
+async fn create_org(store: &Store, name: &str) -> Result<String, AdminError> {
     let id = org_id(name)?;
-    let created_at = app.services.clock.now();
+    let created_at = store.clock().now();
     let organisation = Organisation { id: id.clone(), name: name.trim().to_owned(), created_at };
-    if !app.services.store.create_organisation(&organisation).await? {
+    if !store.create_organisation(&organisation).await? {
         return Err(format!("there is an organisation with the id {id} already").into());
     }
     Ok(format!("{id}\n"))
@@ -48,14 +68,15 @@ fn org_id(name: &str) -> Result<OrgId, AdminError> {
     words.join("-").parse().map_err(|_| "the name needs 1 to 64 letters or digits of A-Z, a-z, 0-9".into())
 }
 
-async fn create_key(app: &App, org: &str) -> Result<String, AdminError> {
+async fn create_key(store: &Store, org: &str) -> Result<String, AdminError> {
     let org: OrgId = org.parse()?;
-    if app.services.store.organisation(&org).await?.is_none() && org.as_str() != runtime::SELF_HOST_ORG {
-        return Err(format!("there is no organisation {org}; create it with: retrospect admin org create NAME").into());
+    if store.organisation(&org).await?.is_none() && org.as_str() != SELF_HOST_ORG {
+        let advice = "create it with: retrospect admin org create NAME";
+        return Err(format!("there is no organisation {org}; {advice}").into());
     }
-    let key = new_key([app.services.ids.uuid(), app.services.ids.uuid()]);
-    let record = PresentedKey::read(&key).record(&org, app.services.clock.now());
-    if !app.services.store.put_api_key(&record).await? {
+    let key = new_key([RandomIds.uuid(), RandomIds.uuid()]);
+    let record = PresentedKey::read(&key).record(&org, store.clock().now());
+    if !store.put_api_key(&record).await? {
         return Err("the key could not be stored; try again".into());
     }
     Ok(format!("{key}\n"))
@@ -66,7 +87,7 @@ async fn create_key(app: &App, org: &str) -> Result<String, AdminError> {
 /// # Errors
 /// When it cannot be stored, or admits to another organisation already.
 pub async fn seed_key(app: &App, key: &str) -> Result<(), AdminError> {
-    let org: OrgId = runtime::SELF_HOST_ORG.parse()?;
+    let org: OrgId = SELF_HOST_ORG.parse()?;
     let record = PresentedKey::read(key.trim()).record(&org, app.services.clock.now());
     if app.services.store.put_api_key(&record).await? {
         Ok(())

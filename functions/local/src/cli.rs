@@ -59,12 +59,15 @@ pub struct DemoOptions {
     pub port: u16,
 }
 
-/// Organisations and keys; the server must be stopped, since the data are its own.
+/// Organisations and keys: of a stopped local server, or of a deployment by the name of its table.
 #[derive(Debug, Clone, Args)]
 pub struct AdminOptions {
     /// Where data live.
     #[arg(long, default_value = "./.retrospect", env = "RETROSPECT_DATA_DIR", global = true)]
     pub data_dir: PathBuf,
+    /// The table of a deployment (stack output TableName), reached with the usual AWS credentials.
+    #[arg(long, global = true)]
+    pub table: Option<String>,
     /// What to do.
     #[command(subcommand)]
     pub command: AdminCommand,

@@ -25,8 +25,7 @@ const LEARNING_MAX: Duration = Duration::from_secs(45);
 /// # Errors
 /// What did not work: the demo is also a check of the whole.
 pub async fn run(options: &DemoOptions, say: impl Fn(&str)) -> Result<(), ServeError> {
-    let deployment_options =
-        Options { open_to_loopback: true, environment: runtime::settings::variables() };
+    let deployment_options = Options { open_to_loopback: true, environment: runtime::settings::variables() };
     let deployment = Deployment::new(Data::Ephemeral, Arc::new(SystemClock), &deployment_options)?;
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port))).await?;
     let address = listener.local_addr()?;

@@ -24,11 +24,8 @@ pub type ServeError = Box<dyn std::error::Error + Send + Sync>;
 /// # Errors
 /// What kept it from starting, or stopped it.
 pub async fn run(options: &ServeOptions, say: impl Fn(&str)) -> Result<(), ServeError> {
-    let data = if options.ephemeral {
-        Data::Ephemeral
-    } else {
-        Data::Directory(DataDir::open(&options.data_dir)?)
-    };
+    let data =
+        if options.ephemeral { Data::Ephemeral } else { Data::Directory(DataDir::open(&options.data_dir)?) };
     let key = options.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty());
     let deployment_options =
         Options { open_to_loopback: key.is_none(), environment: runtime::settings::variables() };

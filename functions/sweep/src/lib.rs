@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::time::EpochMillis;
 use runtime::App;
-use store::{DUE_SHARDS, DueUser, StoreError};
+use store::{DUE_SHARDS, DueEntry, DueUser, StoreError};
 use wake::WakeReason;
 
 /// Work is overdue when it was due this long ago: until then the publish's own wake is on its way. In seconds.
@@ -22,11 +22,14 @@ const RESERVE_MS: i64 = 10_000;
 pub struct Swept {
     /// Users that were woken.
     pub woken: usize,
-    /// Users that could not be woken; they stay overdue.
+    /// Effects of commits that their handler had left over.
+    pub carried_out: usize,
+    /// Entries that could not be dealt with; they stay overdue.
     pub failed: usize,
 }
 
-/// Wakes overdue users, the longest overdue first, until none is left or the time is up.
+/// Wakes overdue users and carries out left-over effects, the longest overdue first, until none is left or the
+/// time is up.
 ///
 /// # Errors
 /// [`StoreError`] when the index cannot be read; the next sweep tries again.
@@ -38,28 +41,56 @@ pub async fn handle(app: &Arc<App>, deadline_ms: EpochMillis) -> Result<Swept, S
                 return Ok(swept);
             }
             let due_before = app.services.clock.now() - GRACE_SECONDS;
-            let due = app.services.store.due_users(shard, due_before, PAGE_ENTRIES).await?;
+            let due = app.services.store.due_entries(shard, due_before, PAGE_ENTRIES).await?;
             let before = swept;
-            for user in &due {
-                match wake(app, user).await {
-                    Ok(true) => swept.woken += 1,
-                    Ok(false) => {}
+            for entry in &due {
+                match settle(app, entry).await {
+                    Ok(Settled::Woken) => swept.woken += 1,
+                    Ok(Settled::CarriedOut) => swept.carried_out += 1,
+                    Ok(Settled::Gone) => {}
                     Err(error) => {
                         swept.failed += 1;
-                        tracing::warn!(event = "sweep_wake_failed", org = user.org.as_str(), error);
+                        tracing::warn!(event = "sweep_failed", error);
                     }
                 }
             }
             // A page that moved nothing would be read again for ever.
-            if due.len() < PAGE_ENTRIES || swept.woken == before.woken {
+            let moved = swept.woken + swept.carried_out > before.woken + before.carried_out;
+            if due.len() < PAGE_ENTRIES || !moved {
                 break;
             }
         }
     }
     if swept != Swept::default() {
-        tracing::info!(event = "swept", woken = swept.woken, failed = swept.failed);
+        tracing::info!(
+            event = "swept",
+            woken = swept.woken,
+            carried_out = swept.carried_out,
+            failed = swept.failed,
+        );
     }
     Ok(swept)
+}
+
+enum Settled {
+    Woken,
+    CarriedOut,
+    /// It was not overdue any more.
+    Gone,
+}
+
+async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
+    match entry {
+        DueEntry::User(user) => Ok(if wake(app, user).await? { Settled::Woken } else { Settled::Gone }),
+        DueEntry::Outbox(org, id) => {
+            let store = &app.services.store;
+            let Some(entry) = store.outbox_entry(org, id).await.map_err(|error| error.to_string())? else {
+                return Ok(Settled::Gone);
+            };
+            store.carry_out(&entry).await.map_err(|error| error.to_string())?;
+            Ok(Settled::CarriedOut)
+        }
+    }
 }
 
 /// Wakes one user and moves the entry; `false` when it was not overdue any more.

@@ -1,12 +1,13 @@
 //! A user's conversation: all interactions in the order of their positions, ready to be searched.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::entities::{Interaction, Request};
 use domain::ids::{OrgId, UserHash};
 use llm::EmbeddingModel;
 use search::{Document, MemoryIndex};
-use store::{RequestDocument, StoreError, UserKeys};
+use store::{RequestDocument, StoreError, StoredVector, TurnVectors, UserKeys};
 
 use crate::embed::row_vectors;
 use crate::{Recall, version_of};
@@ -45,14 +46,21 @@ impl Recall {
     ) -> Result<Arc<Conversation>, StoreError> {
         let keys = UserKeys { org, user };
         let head = self.store.head(&keys).await?;
-        let (count, purge_epoch) = head.map_or((0, 0), |head| (head.count, head.purge_epoch));
-        let version = version_of((count, purge_epoch, model.model_name()));
+        let count = head.as_ref().map_or(0, |head| head.count);
+        // Workers add vectors before they say what they learned: after that there is more to load.
+        let state = head.map(|head| (head.purge_epoch, head.learned_profile, head.learned_playbook));
+        let version = version_of((count, state, model.model_name()));
         let key = (org.clone(), user.clone());
         if let Some(conversation) = self.conversations.get(&key, version) {
             return Ok(conversation);
         }
         let documents = self.store.documents(&keys, 0, count).await?;
-        let conversation = Arc::new(build(documents, model).await);
+        let stored = if model.is_local() {
+            HashMap::new()
+        } else {
+            self.store.turn_vectors(&keys, model.model_name()).await?
+        };
+        let conversation = Arc::new(build(documents, stored, model).await);
         let bytes = conversation.memory_bytes();
         self.conversations.put(key, version, Arc::clone(&conversation), bytes);
         Ok(conversation)
@@ -63,21 +71,34 @@ impl Conversation {
     fn memory_bytes(&self) -> usize {
         let text = |turn: &Turn| {
             let interaction = &turn.interaction;
-            let tools: usize =
-                interaction.tools_used.iter().map(|tool| 64 + 48 * tool.tool_data.len()).sum();
+            let tools: usize = interaction.tools_used.iter().map(|tool| 64 + 48 * tool.tool_data.len()).sum();
             interaction.content.len()
                 + interaction.shadow_content.len()
                 + interaction.expert_content.len()
                 + interaction.user_action_description.len()
                 + tools
         };
-        self.index.memory_bytes() + self.turns.iter().map(|turn| size_of::<Turn>() + text(turn)).sum::<usize>()
+        self.index.memory_bytes()
+            + self.turns.iter().map(|turn| size_of::<Turn>() + text(turn)).sum::<usize>()
     }
 }
 
-async fn build(documents: Vec<RequestDocument>, model: &dyn EmbeddingModel) -> Conversation {
+async fn build(
+    documents: Vec<RequestDocument>,
+    mut stored: HashMap<i64, TurnVectors>,
+    model: &dyn EmbeddingModel,
+) -> Conversation {
     let mut turns = Vec::new();
+    let mut stored_vectors: Vec<Option<StoredVector>> = Vec::new();
     for document in documents {
+        let mut vectors =
+            stored.remove(&document.first_position).map(|found| found.vectors).unwrap_or_default();
+        vectors.resize(document.interactions.len(), None);
+        stored_vectors.extend(
+            vectors
+                .into_iter()
+                .map(|bytes| bytes.map(|bytes| StoredVector { model: model.model_name().to_owned(), bytes })),
+        );
         let request = Arc::new(document.request);
         turns.extend(
             document
@@ -87,8 +108,8 @@ async fn build(documents: Vec<RequestDocument>, model: &dyn EmbeddingModel) -> C
         );
     }
     let texts: Vec<_> = turns.iter().map(|turn| turn.interaction.searchable_text()).collect();
-    // Vectors of turns are made by local embedders only; with hosted ones turns are found by their words.
-    let vectors = row_vectors(model, &texts, &vec![None; texts.len()]).await;
+    // Turns that a hosted embedder has not come to yet are found by their words.
+    let vectors = row_vectors(model, &texts, &stored_vectors).await;
     let documents = turns.iter().zip(vectors).map(|(turn, vector)| Document {
         key: std::cmp::Reverse(turn.interaction.interaction_id),
         lexical: vec![

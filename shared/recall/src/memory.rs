@@ -69,9 +69,12 @@ impl Recall {
 impl ProfileSet {
     fn memory_bytes(&self) -> usize {
         let text = |row: &UserProfile| {
-            row.content.len() + row.source_span.as_ref().map_or(0, String::len) + row.profile_id.as_str().len()
+            row.content.len()
+                + row.source_span.as_ref().map_or(0, String::len)
+                + row.profile_id.as_str().len()
         };
-        self.index.memory_bytes() + self.rows.iter().map(|row| size_of::<UserProfile>() + text(row)).sum::<usize>()
+        self.index.memory_bytes()
+            + self.rows.iter().map(|row| size_of::<UserProfile>() + text(row)).sum::<usize>()
     }
 }
 

@@ -140,12 +140,8 @@ impl Orgs {
             Some(self.secrets.seal(org, &secrets).await.map_err(OrgError::from)?)
         };
         let (ciphertext, data_key) = sealed.map(|sealed| (sealed.ciphertext, sealed.data_key)).unzip();
-        let stored = StoredConfig {
-            version,
-            document: config.to_stored().to_string(),
-            secrets: ciphertext,
-            data_key,
-        };
+        let stored =
+            StoredConfig { version, document: config.to_stored().to_string(), secrets: ciphertext, data_key };
         match self.store.save_config(org, stored).await {
             Ok(()) => {
                 self.keep(org, &Arc::new(LoadedOrg::new(version + 1, complete)));
@@ -202,7 +198,12 @@ impl Orgs {
         Ok(model)
     }
 
-    fn chat_of(&self, org: &OrgId, loaded: &LoadedOrg, role: ModelRole) -> Result<Arc<dyn ChatModel>, String> {
+    fn chat_of(
+        &self,
+        org: &OrgId,
+        loaded: &LoadedOrg,
+        role: ModelRole,
+    ) -> Result<Arc<dyn ChatModel>, String> {
         let mut models = loaded.models.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = models.get(&role) {
             return Ok(Arc::clone(model));
@@ -222,8 +223,7 @@ impl Orgs {
         let Some(stored) = stored else { return Ok(LoadedOrg::new(0, Config::default())) };
         let document = serde_json::from_str(&stored.document)
             .map_err(|error| OrgError::Damaged(format!("line {}", error.line())))?;
-        let mut config =
-            Config::load(&document).map_err(|errors| OrgError::Damaged(errors.summary()))?;
+        let mut config = Config::load(&document).map_err(|errors| OrgError::Damaged(errors.summary()))?;
         if let (Some(ciphertext), Some(data_key)) = (stored.secrets, stored.data_key) {
             config.put_secrets(self.secrets.open(org, &SealedSecrets { ciphertext, data_key }).await?);
         }

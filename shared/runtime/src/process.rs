@@ -117,8 +117,7 @@ mod tests {
     fn a_process_waits_for_no_more_than_its_limit() {
         let waiters = Waiters::default();
         let org = |n: usize| format!("o{n}").parse::<OrgId>().unwrap();
-        let places: Vec<_> =
-            (0..WAITERS_MAX).map(|n| waiters.enter(&org(n / WAITERS_PER_ORG_MAX))).collect();
+        let places: Vec<_> = (0..WAITERS_MAX).map(|n| waiters.enter(&org(n / WAITERS_PER_ORG_MAX))).collect();
         assert!(places.iter().all(Option::is_some));
         assert!(waiters.enter(&org(WAITERS_MAX)).is_none());
     }

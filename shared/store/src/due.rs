@@ -7,6 +7,7 @@ use crate::Store;
 use crate::attributes::{COUNT, DUE_AT, DUE_PK, Item, ItemReader, PK, SK, number, text};
 use crate::error::StoreError;
 use crate::keys::UserKeys;
+use crate::outbox;
 use crate::transaction::Expression;
 
 /// Shards of the index; a user's shard follows from the hash, so that the number may only be raised together
@@ -24,23 +25,37 @@ pub struct DueUser {
     pub due_at: EpochSeconds,
 }
 
+/// What is overdue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DueEntry {
+    /// A user whose interactions wait.
+    User(DueUser),
+    /// An effect that its handler left over: organisation and id.
+    Outbox(OrgId, String),
+}
+
 /// The index partition of a user.
 pub(crate) fn partition(user: &UserHash) -> String {
-    let shard = user.as_str().bytes().last().map_or(0, u32::from) % DUE_SHARDS;
+    partition_of(user.as_str())
+}
+
+/// The index partition of an id.
+pub(crate) fn partition_of(id: &str) -> String {
+    let shard = id.bytes().last().map_or(0, u32::from) % DUE_SHARDS;
     format!("due#{shard}")
 }
 
 impl Store {
-    /// Users of one shard that were due by `now`, longest overdue first. Eventual: an entry may be stale.
+    /// Entries of one shard that were due by `now`, longest overdue first. Eventual: an entry may be stale.
     ///
     /// # Errors
     /// [`StoreError`] when the index fails.
-    pub async fn due_users(
+    pub async fn due_entries(
         &self,
         shard: u32,
         now: EpochSeconds,
         limit: usize,
-    ) -> Result<Vec<DueUser>, StoreError> {
+    ) -> Result<Vec<DueEntry>, StoreError> {
         let answer = self
             .dynamo
             .query()
@@ -53,7 +68,7 @@ impl Store {
             .send()
             .await
             .map_err(|error| StoreError::from_sdk("Query", error))?;
-        Ok(answer.items().iter().filter_map(due_user).collect())
+        Ok(answer.items().iter().filter_map(due_entry).collect())
     }
 
     /// Moves an overdue entry to `next`, so that one that does not get done crowds out nobody; `false` when
@@ -84,6 +99,14 @@ impl Store {
         self.update_one(&keys.head(), expression).await?;
         Ok(())
     }
+}
+
+/// What stands behind an index entry.
+fn due_entry(item: &Item) -> Option<DueEntry> {
+    if let Some((org, id)) = outbox::parse_key(item) {
+        return Some(DueEntry::Outbox(org, id));
+    }
+    due_user(item).map(DueEntry::User)
 }
 
 /// The user behind an index entry; other kinds of due items are not users.

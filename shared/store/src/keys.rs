@@ -82,6 +82,14 @@ impl UserKeys<'_> {
         Key::new(self.partition(), format!("{USER_PLAYBOOK_PREFIX}{}", padded(id)))
     }
 
+    pub(crate) fn turn_vectors(&self, first_position: i64) -> Key {
+        Key::new(self.partition(), format!("{TURN_VECTORS_PREFIX}{}", padded(first_position)))
+    }
+
+    pub(crate) fn turn_vector_progress(&self) -> Key {
+        Key::new(self.partition(), "VCUR")
+    }
+
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
         Key::new(self.partition(), format!("PCL#{}#{id}", padded(at)))
     }
@@ -89,6 +97,8 @@ impl UserKeys<'_> {
 
 /// Sort keys of request documents begin so.
 pub(crate) const REQUEST_PREFIX: &str = "R#";
+/// Sort keys of the vectors beside request documents begin so.
+pub(crate) const TURN_VECTORS_PREFIX: &str = "V#";
 /// Sort keys of profiles begin so.
 pub(crate) const PROFILE_PREFIX: &str = "P#";
 /// Sort keys of user playbooks begin so.
@@ -134,6 +144,11 @@ pub(crate) fn counter(org: &OrgId, name: &str) -> Key {
 /// The one key without an organisation: it is what names the organisation of a caller.
 pub(crate) fn api_key(lookup: &str) -> Key {
     Key::new(format!("K#{lookup}"), "-")
+}
+
+/// One shard for now; more can only be added.
+pub(crate) fn outbox(org: &OrgId, id: &str) -> Key {
+    Key::new(format!("O#{org}#OUT#0"), id)
 }
 
 /// What is listed by time across users.

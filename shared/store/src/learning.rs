@@ -12,6 +12,7 @@ use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
 use crate::leases::{Lease, commit_under};
 use crate::lookups::lookup_item;
+use crate::outbox::OutboxEntry;
 use crate::profile_changes::{ProfileChange, change_item};
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
@@ -56,6 +57,8 @@ pub struct LearningCommit {
     pub profiles: ProfileRows,
     /// Playbooks.
     pub playbooks: PlaybookRows,
+    /// What is to follow; carried out by whoever commits, see [`Store::carry_out`].
+    pub effects: Vec<OutboxEntry>,
 }
 
 /// Why a window was not committed.
@@ -144,6 +147,9 @@ impl Store {
         transaction.create(self, receipt);
         self.add_profiles(&mut transaction, keys, commit)?;
         self.add_playbooks(&mut transaction, keys, &commit.playbooks)?;
+        for effect in &commit.effects {
+            transaction.put(self, effect.to_item(commit.receipt.at)?);
+        }
         if transaction.len() > TRANSACTION_ITEMS_MAX {
             return Err(CommitError::TooLarge);
         }

@@ -34,7 +34,10 @@ pub(crate) async fn get_profiles(
     let is_wanted = |profile: &&UserProfile| {
         profile.expiration_timestamp >= now
             && has_status(&wanted.status_filter, profile.status, |status| status.is_none())
-            && wanted.profile_id.as_ref().is_none_or(|id| id.eq_ignore_ascii_case(profile.profile_id.as_str()))
+            && wanted
+                .profile_id
+                .as_ref()
+                .is_none_or(|id| id.eq_ignore_ascii_case(profile.profile_id.as_str()))
             && contains_any(wanted.query.as_ref(), texts(profile))
             && wanted.time.contains(profile.last_modified_timestamp)
             && equals(wanted.source.as_ref(), profile.source.as_deref())

@@ -70,7 +70,9 @@ fn new_request(
     let payload_hash = request.payload_hash();
     let request_id = match &request.request_id {
         Some(id) => id.clone(),
-        None => RequestId::new(&app.services.ids.uuid()).map_err(|error| ApiError::internal(error.to_string()))?,
+        None => {
+            RequestId::new(&app.services.ids.uuid()).map_err(|error| ApiError::internal(error.to_string()))?
+        }
     };
     let agent_version = match request.agent_version.trim() {
         "" => app.settings.agent_version.clone(),
@@ -113,7 +115,8 @@ async fn wait_for_coverage(
     published: &Published,
 ) -> Result<Option<Coverage>, Failure> {
     let Some(_permit) = app.waiters.enter(&caller.org) else { return Ok(None) };
-    let deadline = app.services.clock.now_ms() + i64::try_from(app.settings.wait_seconds_max * 1000).unwrap_or(0);
+    let deadline =
+        app.services.clock.now_ms() + i64::try_from(app.settings.wait_seconds_max * 1000).unwrap_or(0);
     let user = UserHash::of(&new.request.user_id);
     let many = i64::try_from(new.interactions.len()).unwrap_or(i64::MAX);
     let span = published.first_position..published.first_position + many;
@@ -141,7 +144,8 @@ fn answer(
     let eligible = new.policy.profile.eligible || new.policy.playbook.eligible;
     let (state, reason, profiles, playbooks) = match coverage {
         Some(seen) => {
-            let state = if seen.state == CoverageState::Done { LearningState::Done } else { LearningState::Deferred };
+            let state =
+                if seen.state == CoverageState::Done { LearningState::Done } else { LearningState::Deferred };
             (state, seen.reason, seen.profiles_added, seen.playbooks_added)
         }
         None if waited => (LearningState::Deferred, LearningReason::WaiterCapacity, 0, 0),

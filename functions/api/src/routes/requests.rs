@@ -153,9 +153,8 @@ fn request_view(document: RequestDocument) -> RequestDataView {
     let request = document.request;
     let mut interactions = document.interactions;
     interactions.sort_by_key(|interaction| (interaction.created_at, interaction.interaction_id));
-    let view = |interaction| {
-        InteractionView::new(request.user_id.clone(), request.request_id.clone(), interaction)
-    };
+    let view =
+        |interaction| InteractionView::new(request.user_id.clone(), request.request_id.clone(), interaction);
     let interactions = interactions.into_iter().map(view).collect();
     RequestDataView { request: request.into(), interactions }
 }

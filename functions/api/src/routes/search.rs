@@ -1,8 +1,8 @@
 //! The search routes.
 
 mod interactions;
-mod playbooks;
 mod plan;
+mod playbooks;
 mod profiles;
 mod unified;
 

@@ -7,6 +7,8 @@ pub mod faults;
 pub mod handlers;
 pub mod hub;
 mod invocation;
+#[cfg(test)]
+mod kill_tests;
 pub mod kms;
 mod mapping;
 mod random;
@@ -15,7 +17,5 @@ pub mod s3;
 pub mod service;
 pub mod sqs;
 pub mod template;
-#[cfg(test)]
-mod kill_tests;
 #[cfg(test)]
 mod testing;

@@ -75,11 +75,21 @@ async fn show_memory(client: &Client, user: &str, say: &impl Fn(&str)) -> Result
         client.post("/api/get_user_playbooks", &json!({ "user_id": user, "status_filter": [null] })).await?;
     let (profiles, playbooks) = (rows(&profiles, "user_profiles"), rows(&playbooks, "user_playbooks"));
     if profiles.is_empty() || playbooks.is_empty() {
-        return Err(format!("{user}: {} profiles and {} playbooks were learned", profiles.len(), playbooks.len()).into());
+        return Err(format!(
+            "{user}: {} profiles and {} playbooks were learned",
+            profiles.len(),
+            playbooks.len()
+        )
+        .into());
     }
     say(&format!("\n{user}: {} profiles, {} playbooks\n", profiles.len(), playbooks.len()));
     for row in profiles {
-        say(&format!("  profile   {} [{}]{}\n", text(row, "content"), text(row, "profile_time_to_live"), evidence(row)));
+        say(&format!(
+            "  profile   {} [{}]{}\n",
+            text(row, "content"),
+            text(row, "profile_time_to_live"),
+            evidence(row)
+        ));
     }
     for row in playbooks {
         say(&format!("  playbook  {} → {}{}\n", text(row, "trigger"), text(row, "content"), evidence(row)));
@@ -105,7 +115,9 @@ async fn check_forgotten(client: &Client, say: &impl Fn(&str)) -> Result<(), Ser
     if left > 0 {
         return Err(format!("{left} profiles of {user} still speak of {word}").into());
     }
-    say(&format!("\nforgotten {user} asked to forget something ({word}): no profile speaks of it any more\n"));
+    say(&format!(
+        "\nforgotten {user} asked to forget something ({word}): no profile speaks of it any more\n"
+    ));
     Ok(())
 }
 
@@ -113,7 +125,9 @@ async fn show_searches(client: &Client, say: &impl Fn(&str)) -> Result<(), Serve
     say("\n");
     for (user, query, word) in SEARCHES {
         let started = Instant::now();
-        let found = client.post("/api/search?scores=true", &json!({ "user_id": user, "query": query, "top_k": 2 })).await?;
+        let found = client
+            .post("/api/search?scores=true", &json!({ "user_id": user, "query": query, "top_k": 2 }))
+            .await?;
         let took = started.elapsed();
         let mut hits: Vec<(&str, f64)> = rows(&found, "profiles")
             .iter()

@@ -118,7 +118,8 @@ fn marked(prompt: &str, mark: &str) -> Vec<(String, String)> {
 /// Rows of a comparison: the content behind `[NEW-<n>]` or `[EXISTING-<n>]`, in their order.
 fn rows(prompt: &str, kind: &str) -> Vec<String> {
     let rows = prompt.lines().filter(|line| line.starts_with(&format!("[{kind}-")));
-    rows.map(|line| line.split_once("Content: ").map(|(_, rest)| rest.to_owned()).unwrap_or_default()).collect()
+    rows.map(|line| line.split_once("Content: ").map(|(_, rest)| rest.to_owned()).unwrap_or_default())
+        .collect()
 }
 
 fn deduplication(prompt: &str) -> Value {
@@ -139,6 +140,7 @@ fn deduplication(prompt: &str) -> Value {
 
 fn consolidation(prompt: &str) -> Value {
     let ids = 0..rows(prompt, "NEW").len();
-    let decisions = ids.map(|n| json!({ "kind": "independent", "new_id": format!("NEW-{n}"), "reason": "new" }));
+    let decisions =
+        ids.map(|n| json!({ "kind": "independent", "new_id": format!("NEW-{n}"), "reason": "new" }));
     json!({ "decisions": decisions.collect::<Vec<_>>() })
 }

@@ -267,7 +267,8 @@ pub(crate) fn contents(rows: &Value) -> Vec<String> {
 
 /// A publish call: turns of the user, in one session.
 pub(crate) fn request(user: &str, session: &str, request_id: &str, said: &[&str]) -> Value {
-    let turns: Vec<Value> = said.iter().map(|content| json!({ "role": "User", "content": content })).collect();
+    let turns: Vec<Value> =
+        said.iter().map(|content| json!({ "role": "User", "content": content })).collect();
     json!({
         "request_id": request_id,
         "user_id": user,

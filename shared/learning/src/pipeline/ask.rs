@@ -63,7 +63,8 @@ impl Run<'_> {
             LearningKind::Profile => {
                 let extractor = self.config.profile_extractor_config.clone().unwrap_or_default();
                 let definition = extractor.extraction_definition_prompt.trim();
-                let wanted = match extractor.should_extract_profile_prompt_override.as_deref().map(str::trim) {
+                let wanted = match extractor.should_extract_profile_prompt_override.as_deref().map(str::trim)
+                {
                     Some(condition) if !condition.is_empty() => {
                         format!("definition: {definition}; condition: {condition}")
                     }
@@ -79,7 +80,10 @@ impl Run<'_> {
             LearningKind::Playbook if self.is_expert() => {
                 let pairs = comparisons(&turns).text;
                 let variables = [("agent_context_prompt", context), ("comparison_pairs", &pairs)];
-                Ok(("playbook_should_generate_expert", render("playbook_should_generate_expert", &variables)?))
+                Ok((
+                    "playbook_should_generate_expert",
+                    render("playbook_should_generate_expert", &variables)?,
+                ))
             }
             LearningKind::Playbook => {
                 let extractor = self.config.user_playbook_extractor_config.clone().unwrap_or_default();
@@ -125,7 +129,8 @@ impl Run<'_> {
             name: FINISH_TOOL.to_owned(),
             description: "Hands in what was found, all of it in one call.".to_owned(),
         };
-        let finished = run_tool_loop(model.as_ref(), &request, &finish, &NoTools, STEPS_MAX, |_: &T| Ok(())).await;
+        let finished =
+            run_tool_loop(model.as_ref(), &request, &finish, &NoTools, STEPS_MAX, |_: &T| Ok(())).await;
         match finished {
             Ok(finished) => Ok((finished.value, model.model_name().to_owned())),
             Err(ToolLoopError::Model(error)) => Err(error.into()),

@@ -43,11 +43,19 @@ pub(crate) async fn run_window(
     });
     match decision {
         GateDecision::Skip(reason) => {
-            tracing::info!(event = "generation_gate_evaluated", kind = kind.as_str(), outcome = reason.as_str());
+            tracing::info!(
+                event = "generation_gate_evaluated",
+                kind = kind.as_str(),
+                outcome = reason.as_str()
+            );
             return Ok(WindowOutput::default());
         }
         GateDecision::AskModel if !run.gate(kind).await? => {
-            tracing::info!(event = "generation_gate_evaluated", kind = kind.as_str(), outcome = "should_skip");
+            tracing::info!(
+                event = "generation_gate_evaluated",
+                kind = kind.as_str(),
+                outcome = "should_skip"
+            );
             return Ok(WindowOutput::default());
         }
         GateDecision::AskModel | GateDecision::Run => {}

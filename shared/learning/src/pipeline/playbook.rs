@@ -39,7 +39,8 @@ impl Run<'_> {
         };
         let run = ConsolidationRun {
             now: self.services.clock.now(),
-            max_unified_content_chars: usize::try_from(settings.max_unified_content_chars).unwrap_or(usize::MAX),
+            max_unified_content_chars: usize::try_from(settings.max_unified_content_chars)
+                .unwrap_or(usize::MAX),
         };
         let outcome = apply_consolidation(&new, &candidates, answer.as_ref(), run);
         let done = outcome.counters;

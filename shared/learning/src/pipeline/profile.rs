@@ -108,7 +108,10 @@ impl Run<'_> {
     }
 
     /// An index over texts, with vectors if the embedder answers; else words must do.
-    pub(super) async fn candidate_index(&self, texts: &[String]) -> Result<MemoryIndex<usize>, WindowFailure> {
+    pub(super) async fn candidate_index(
+        &self,
+        texts: &[String],
+    ) -> Result<MemoryIndex<usize>, WindowFailure> {
         let model = self.services.orgs.embedding(self.keys.org).await?;
         let vectors = if texts.is_empty() {
             Vec::new()
@@ -195,7 +198,12 @@ impl Run<'_> {
         let texts: Vec<_> = outcome.insert.iter().map(UserProfile::embedding_text).collect();
         let vectors = self.services.orgs.stored_vectors(self.keys.org, &texts).await?;
         let mut rows = ProfileRows {
-            insert: outcome.insert.into_iter().zip(vectors).map(|(row, vector)| ProfileRow::new(row, vector)).collect(),
+            insert: outcome
+                .insert
+                .into_iter()
+                .zip(vectors)
+                .map(|(row, vector)| ProfileRow::new(row, vector))
+                .collect(),
             ..ProfileRows::default()
         };
         for (id, retirement) in outcome.retire {

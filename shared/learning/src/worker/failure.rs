@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn a_window_that_keeps_failing_by_itself_is_parked_at_the_limit() {
-        for (attempts, parked) in [(ATTEMPTS_MAX - 1, false), (ATTEMPTS_MAX, true), (ATTEMPTS_MAX + 1, true)] {
+        for (attempts, parked) in [(ATTEMPTS_MAX - 1, false), (ATTEMPTS_MAX, true), (ATTEMPTS_MAX + 1, true)]
+        {
             assert_eq!(FailureCode::AnswerMalformed.parks(attempts), parked, "{attempts}");
             assert_eq!(FailureCode::Interrupted.parks(attempts), parked, "{attempts}");
         }

@@ -2,7 +2,10 @@
 
 use domain::learning::LearningKind;
 use domain::time::{EpochMillis, EpochSeconds};
-use store::{CommitError, Cursor, Head, Lease, LearningCommit, StoreError, UserKeys, WindowReceipt};
+use store::{
+    CommitError, Cursor, Effect, Head, LearningCommit, Lease, OutboxEntry, StoreError, UserKeys,
+    WindowReceipt,
+};
 
 use super::failure::{FailureCode, WindowFailure, retry_at};
 use super::inputs::{Next, WindowInputs, next_window, to_i64};
@@ -40,7 +43,10 @@ pub(crate) async fn learn_kind(
             Err(crate::services::OrgServicesError::Store(error)) => return Err(error),
             Err(error) => {
                 tracing::error!(event = "extraction_turn_failed", kind = kind.as_str(), %error);
-                return Ok(settled(&services.store.cursor(keys, kind).await?, Some(retry_at(services.clock.now(), 9))));
+                return Ok(settled(
+                    &services.store.cursor(keys, kind).await?,
+                    Some(retry_at(services.clock.now(), 9)),
+                ));
             }
         };
         let mut cursor = services.store.cursor(keys, kind).await?;
@@ -74,7 +80,10 @@ pub(crate) async fn learn_kind(
         if services.clock.now_ms() >= stop_at_ms {
             return Ok(KindOutcome::OutOfTime);
         }
-        if cursor.attempts > 0 && cursor.last_error.is_none() && FailureCode::Interrupted.parks(cursor.attempts) {
+        if cursor.attempts > 0
+            && cursor.last_error.is_none()
+            && FailureCode::Interrupted.parks(cursor.attempts)
+        {
             let failure = WindowFailure::window(FailureCode::Interrupted, "the worker died repeatedly");
             return give_up_or_retry(services, keys, kind, cursor, &config, failure).await;
         }
@@ -140,8 +149,14 @@ async fn learn_window(
     config: &OrgConfig,
 ) -> Result<(), WindowFailure> {
     let output = run_window(services, keys, kind, inputs, &config.config).await?;
-    let commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
-    let changes_playbooks = !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty();
+    let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
+    if !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty() {
+        commit.effects.push(OutboxEntry {
+            org: keys.org.clone(),
+            id: services.ids.uuid(),
+            effect: Effect::OrgPlaybooksChanged,
+        });
+    }
     match services.store.commit_window(keys, &commit).await {
         Ok(()) => {}
         Err(CommitError::Superseded) => return Err(WindowFailure::Superseded),
@@ -159,9 +174,11 @@ async fn learn_window(
         added = commit.receipt.added,
         retired = commit.receipt.retired,
     );
-    if changes_playbooks && let Err(error) = services.store.bump_org_playbooks(keys.org).await {
-        // Readers of all users' playbooks look again by themselves before long.
-        tracing::warn!(event = "playbooks_version_not_raised", %error);
+    for effect in &commit.effects {
+        if let Err(error) = services.store.carry_out(effect).await {
+            // It was committed with the window: the sweep carries it out.
+            tracing::warn!(event = "effect_left_over", %error);
+        }
     }
     Ok(())
 }
@@ -204,5 +221,6 @@ fn commit_of(
         receipt,
         profiles: output.profiles,
         playbooks: output.playbooks,
+        effects: Vec::new(),
     }
 }

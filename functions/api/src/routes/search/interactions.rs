@@ -32,7 +32,9 @@ pub(crate) async fn search_interactions(
     let user = UserHash::of(&wanted.user_id);
     let conversation = app.recall.conversation(&caller.org, &user, model.as_ref()).await?;
     let places = find(&plan, &conversation, &wanted);
-    ok(InteractionsAnswer::matching(places.into_iter().map(|place| view(&conversation.turns[place])).collect()))
+    ok(InteractionsAnswer::matching(
+        places.into_iter().map(|place| view(&conversation.turns[place])).collect(),
+    ))
 }
 
 fn find(plan: &Plan, conversation: &Conversation, wanted: &SearchInteractions) -> Vec<usize> {

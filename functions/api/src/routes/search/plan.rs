@@ -48,7 +48,9 @@ impl Plan {
             let threshold = threshold as f32;
             plan.threshold = threshold;
         }
-        let Some(text) = plan.text.as_deref().filter(|_| mode != search::SearchMode::Fts) else { return plan };
+        let Some(text) = plan.text.as_deref().filter(|_| mode != search::SearchMode::Fts) else {
+            return plan;
+        };
         match app.query_vectors.get(model.as_ref(), text, app.services.clock.now()).await {
             Ok(vector) => plan.vector = Some(vector),
             Err(error) => {

@@ -35,8 +35,11 @@ pub(crate) async fn search(
         let experiment = Some(assignment);
         return ok(UnifiedSearchAnswer { success: true, msg, experiment, ..UnifiedSearchAnswer::default() });
     }
-    let mut answer =
-        UnifiedSearchAnswer { success: true, experiment: experiment.assignment(), ..UnifiedSearchAnswer::default() };
+    let mut answer = UnifiedSearchAnswer {
+        success: true,
+        experiment: experiment.assignment(),
+        ..UnifiedSearchAnswer::default()
+    };
     if !opts_out_of_personalisation(&wanted.query) {
         fill(&app, &caller, &wanted, wants_scores(query.as_deref()), &mut answer).await?;
     }
@@ -52,8 +55,7 @@ async fn fill(
     answer: &mut UnifiedSearchAnswer,
 ) -> Result<(), Failure> {
     let model = app.orgs.embedding_or_local(&caller.org).await?;
-    let mut plan =
-        Plan::new(app, &model, Some(&wanted.query), wanted.search_mode, wanted.threshold).await;
+    let mut plan = Plan::new(app, &model, Some(&wanted.query), wanted.search_mode, wanted.threshold).await;
     plan.scores = scores;
     answer.degraded = plan.degraded;
     answer.search_mode_effective = plan.degraded.then(|| search::SearchMode::Fts.as_str().to_owned());

@@ -1,0 +1,1 @@
+//! Workers that meet: zombies, busy leases, failing models, publishes at the worst moment.

@@ -1,0 +1,10 @@
+//! Crashes and faults: whatever dies, fails, doubles or comes late, every acknowledged publish is stored once and
+//! learned once, and nothing stays due for ever.
+//!
+//! Most of it runs in this process against the local cloud, on a clock that moves only when nothing else is to be
+//! done; `process` kills real processes.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod learn_messages;
+mod learn_workers;
+mod support;

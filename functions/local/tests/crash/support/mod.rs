@@ -1,0 +1,8 @@
+//! The world that the tests break: the local cloud, processes in it, and what must hold afterwards.
+
+pub(crate) mod chance;
+pub(crate) mod check;
+pub(crate) mod clock;
+pub(crate) mod model;
+pub(crate) mod publish;
+pub(crate) mod world;

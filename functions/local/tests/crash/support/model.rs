@@ -1,0 +1,195 @@
+//! A model whose answers are known: from each window one profile and one playbook that name every interaction
+//! that is new in it.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use domain::ids::OrgId;
+use learning::services::{OrgConfig, OrgServices, OrgServicesError};
+use llm::embedding::EmbedError;
+use llm::providers::ModelRole;
+use llm::testing::{answer, tool_answer};
+use llm::{ChatError, ChatModel, ChatRequest, ChatResponse, EmbeddingModel, EmbeddingPurpose};
+use runtime::Orgs;
+use serde_json::json;
+use store::StoredVector;
+use tokio::sync::Notify;
+
+/// What the model does with a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mood {
+    /// It fails as an overloaded provider does.
+    Fail,
+    /// The code around it panics.
+    Panic,
+    /// It thinks until [`Script::release`].
+    Hold,
+}
+
+/// What the models of a test do, and what they were asked. Outlives the processes.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    moods: Mutex<Vec<(String, Mood)>>,
+    asked: Mutex<Vec<String>>,
+    holding: Notify,
+    released: Notify,
+}
+
+impl Script {
+    /// From now on questions whose text holds `needle` meet this mood.
+    pub(crate) fn on(&self, needle: &str, mood: Mood) {
+        self.moods.lock().unwrap().push((needle.to_owned(), mood));
+    }
+
+    /// From now on every question is answered.
+    pub(crate) fn calm(&self) {
+        self.moods.lock().unwrap().clear();
+    }
+
+    /// Completes once a question is held.
+    pub(crate) async fn held(&self) {
+        self.holding.notified().await;
+    }
+
+    /// Lets the questions that are held be answered, and holds no more.
+    pub(crate) fn release(&self) {
+        self.calm();
+        self.released.notify_waiters();
+    }
+
+    /// How often the prompt `purpose` was asked.
+    pub(crate) fn asked(&self, purpose: &str) -> usize {
+        self.asked.lock().unwrap().iter().filter(|asked| *asked == purpose).count()
+    }
+
+    fn mood(&self, text: &str) -> Option<Mood> {
+        let moods = self.moods.lock().unwrap();
+        moods.iter().find(|(needle, _)| text.contains(needle)).map(|(_, mood)| *mood)
+    }
+}
+
+/// The settings of the process, with the scripted model in place of its own.
+pub(crate) struct ScriptedOrgs {
+    pub(crate) orgs: Arc<Orgs>,
+    pub(crate) script: Arc<Script>,
+}
+
+#[async_trait]
+impl OrgServices for ScriptedOrgs {
+    async fn config(&self, org: &OrgId) -> Result<OrgConfig, OrgServicesError> {
+        OrgServices::config(self.orgs.as_ref(), org).await
+    }
+
+    async fn chat(&self, _: &OrgId, _: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
+        Ok(Arc::new(ScriptedChat(Arc::clone(&self.script))))
+    }
+
+    async fn embedding(&self, _: &OrgId) -> Result<Arc<dyn EmbeddingModel>, OrgServicesError> {
+        Ok(Arc::new(SameVector))
+    }
+
+    async fn stored_vectors(
+        &self,
+        _: &OrgId,
+        texts: &[String],
+    ) -> Result<Vec<Option<StoredVector>>, OrgServicesError> {
+        Ok(vec![None; texts.len()])
+    }
+}
+
+struct ScriptedChat(Arc<Script>);
+
+#[async_trait]
+impl ChatModel for ScriptedChat {
+    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
+        let text: String = request.messages.iter().map(|message| message.text()).collect();
+        self.0.asked.lock().unwrap().push(request.purpose.to_owned());
+        match self.0.mood(&text) {
+            None => {}
+            Some(Mood::Fail) => {
+                return Err(ChatError::Overloaded { retry_after: None, detail: "scripted".to_owned() });
+            }
+            Some(Mood::Panic) => panic!("scripted panic of the model"),
+            Some(Mood::Hold) => {
+                let released = self.0.released.notified();
+                self.0.holding.notify_one();
+                released.await;
+            }
+        }
+        Ok(respond(request.purpose, &text))
+    }
+
+    fn provider(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn model_name(&self) -> &'static str {
+        "scripted-model"
+    }
+}
+
+fn respond(purpose: &str, text: &str) -> ChatResponse {
+    match purpose {
+        "profile_update_main" => {
+            let (labels, marks) = new_turns(text);
+            let profile = json!({
+                "reasoning": null, "content": format!("Said {}", marks.join(" ")), "time_to_live": "infinity",
+                "source_span": null, "evidence_refs": labels, "notes": null,
+            });
+            finish(&json!({ "profiles": [profile] }))
+        }
+        "playbook_extraction_main" => {
+            let (labels, marks) = new_turns(text);
+            let playbook = json!({
+                "rationale": "It was said.", "evidence_kind": "correction",
+                "trigger": format!("When {} comes up", marks[0]),
+                "content": format!("Heed {}", marks.join(" ")),
+                "evidence_refs": labels, "blocking_issue": null, "notes": null,
+            });
+            finish(&json!({ "playbooks": [playbook] }))
+        }
+        "profile_deduplication" => answer(
+            &json!({ "duplicate_groups": [], "unique_ids": ["NEW-0"], "deletions": [] }).to_string(),
+        ),
+        "playbook_consolidation" => answer(
+            &json!({ "decisions": [{ "kind": "independent", "reason": "new", "new_id": "NEW-0" }] }).to_string(),
+        ),
+        _ => answer("true"),
+    }
+}
+
+fn finish(arguments: &serde_json::Value) -> ChatResponse {
+    tool_answer(&[("finish_extraction", &arguments.to_string())])
+}
+
+/// Labels and marks of the turns of a transcript that are not context.
+fn new_turns(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let new = text.lines().filter(|line| line.starts_with("[t")).filter_map(|line| {
+        let (label, rest) = line[1..].split_once(']')?;
+        let (head, said) = rest.split_once("```")?;
+        (!head.contains("earlier")).then_some((label, said.trim_end_matches("```")))
+    });
+    new.unzip()
+}
+
+/// An embedder to which all texts are alike, so that all stored rows are candidates for comparison.
+struct SameVector;
+
+#[async_trait]
+impl EmbeddingModel for SameVector {
+    async fn embed(&self, texts: &[String], _: EmbeddingPurpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(vec![vec![1.0, 0.0]; texts.len()])
+    }
+
+    fn model_name(&self) -> &'static str {
+        "same"
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,148 @@
+//! Vectors of turns by hosted embedders: one item beside each request document, written by the worker.
+
+use std::collections::HashMap;
+
+use crate::Store;
+use crate::access::Range;
+use crate::attributes::{Item, ItemBuilder, ItemReader, POSITION, VECTOR, VECTOR_MODEL};
+use crate::error::StoreError;
+use crate::keys::{TURN_VECTORS_PREFIX, UserKeys};
+
+/// The vectors of a request's interactions; `None` for one that has no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnVectors {
+    /// The document.
+    pub first_position: i64,
+    /// The embedding model.
+    pub model: String,
+    /// One encoded vector per interaction.
+    pub vectors: Vec<Option<Vec<u8>>>,
+}
+
+/// How far the worker has come with them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TurnVectorProgress {
+    /// The model that made them; another one begins anew.
+    pub model: String,
+    /// Positions below this have theirs.
+    pub position: i64,
+}
+
+impl TurnVectors {
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for vector in &self.vectors {
+            let vector = vector.as_deref().unwrap_or(&[]);
+            bytes.extend(u32::try_from(vector.len()).unwrap_or(0).to_le_bytes());
+            bytes.extend(vector);
+        }
+        bytes
+    }
+
+    fn from_item(item: &Item) -> Result<Self, StoreError> {
+        let reader = ItemReader(item);
+        let mut rest = reader.bytes_opt(VECTOR).ok_or_else(|| reader.corrupt(VECTOR))?;
+        let mut vectors = Vec::new();
+        while let Some((length, tail)) = rest.split_first_chunk::<4>() {
+            let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+            let (vector, tail) = tail.split_at_checked(length).ok_or_else(|| reader.corrupt(VECTOR))?;
+            vectors.push((length > 0).then(|| vector.to_vec()));
+            rest = tail;
+        }
+        Ok(Self {
+            first_position: reader.number(POSITION)?,
+            model: reader.text(VECTOR_MODEL)?.to_owned(),
+            vectors,
+        })
+    }
+}
+
+impl Store {
+    /// How far turns have their vectors.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails or the item is damaged.
+    pub async fn turn_vector_progress(&self, keys: &UserKeys<'_>) -> Result<TurnVectorProgress, StoreError> {
+        let Some(item) = self.get(&keys.turn_vector_progress()).await? else {
+            return Ok(TurnVectorProgress::default());
+        };
+        let reader = ItemReader(&item);
+        Ok(TurnVectorProgress {
+            model: reader.text(VECTOR_MODEL)?.to_owned(),
+            position: reader.number(POSITION)?,
+        })
+    }
+
+    /// Stores vectors, then says how far they go: a crash in between makes some of them twice, to no harm.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn put_turn_vectors(
+        &self,
+        keys: &UserKeys<'_>,
+        all: &[TurnVectors],
+        progress: &TurnVectorProgress,
+    ) -> Result<(), StoreError> {
+        for vectors in all {
+            let item = ItemBuilder::new(&keys.turn_vectors(vectors.first_position))
+                .number(POSITION, vectors.first_position)
+                .text(VECTOR_MODEL, &vectors.model)
+                .bytes_if(VECTOR, Some(vectors.encode()))
+                .build();
+            self.put_one(item, None, Vec::new()).await?;
+        }
+        let item = ItemBuilder::new(&keys.turn_vector_progress())
+            .text(VECTOR_MODEL, &progress.model)
+            .number(POSITION, progress.position)
+            .build();
+        self.put_one(item, None, Vec::new()).await?;
+        Ok(())
+    }
+
+    /// All stored vectors of a user's turns by one model, by the first position of their document.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails or an item is damaged.
+    pub async fn turn_vectors(
+        &self,
+        keys: &UserKeys<'_>,
+        model: &str,
+    ) -> Result<HashMap<i64, TurnVectors>, StoreError> {
+        let partition = keys.partition();
+        let items = self.query_all(Range::prefix(&partition, TURN_VECTORS_PREFIX)).await?;
+        let mut found = HashMap::new();
+        for item in &items {
+            let vectors = TurnVectors::from_item(item)?;
+            if vectors.model == model {
+                found.insert(vectors.first_position, vectors);
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_read_back_as_they_were_written() {
+        let vectors = TurnVectors {
+            first_position: 7,
+            model: "m".into(),
+            vectors: vec![Some(vec![1, 2, 3]), None, Some(vec![4])],
+        };
+        let item = ItemBuilder::default()
+            .number(POSITION, 7)
+            .text(VECTOR_MODEL, "m")
+            .bytes_if(VECTOR, Some(vectors.encode()))
+            .build();
+        assert_eq!(TurnVectors::from_item(&item).unwrap(), vectors);
+        let cut = ItemBuilder::default()
+            .number(POSITION, 7)
+            .text(VECTOR_MODEL, "m")
+            .bytes_if(VECTOR, Some(vec![9, 0, 0, 0, 1]))
+            .build();
+        assert!(TurnVectors::from_item(&cut).is_err());
+    }
+}
