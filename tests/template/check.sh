@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Checks infra/template.yaml without a network: the SAM form, then what SAM translates it to.
-# Takes Python from $PYTHON or from tests/.venv, which tests/run.sh makes.
+# Takes Python from $PYTHON or from the environment that tests/run.sh makes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-python="${PYTHON:-tests/.venv/bin/python}"
+python="${PYTHON:-tests/.venv/tools/bin/python}"
 if ! [ -x "$(command -v "$python")" ]; then
   echo "no Python at '$python': run tests/run.sh, or set PYTHON" >&2
   exit 2
