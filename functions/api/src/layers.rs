@@ -110,6 +110,7 @@ async fn correlate(State(app): State<Arc<App>>, request: Request, next: Next) ->
     );
     let is_https = request.uri().scheme_str() == Some("https") || forwarded_https(request.headers());
     let mut response = next.run(request).instrument(span).await;
+    app.usage.flush_if_due(&app.services.store).await;
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert("x-correlation-id", id);

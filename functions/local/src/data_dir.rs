@@ -1,7 +1,8 @@
 //! Where a local cloud keeps its data, and that only one process has it open.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Why a data directory cannot be used.
@@ -37,7 +38,8 @@ impl DataDir {
     /// [`DataDirError`].
     pub fn open(path: &Path) -> Result<Self, DataDirError> {
         let failed = |source| DataDirError::Io { path: path.to_owned(), source };
-        std::fs::create_dir_all(path).map_err(failed)?;
+        // What users said is for its owner's eyes only.
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)

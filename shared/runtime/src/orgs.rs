@@ -9,7 +9,7 @@ use domain::ids::OrgId;
 use domain::time::EpochSeconds;
 use learning::services::{OrgConfig, OrgServices, OrgServicesError};
 use llm::providers::ModelRole;
-use llm::resolve::{resolve_chat, resolve_embedding};
+use llm::resolve::{resolve_chat, resolve_embedding, resolve_fallbacks};
 use llm::resolved::Resolved;
 use llm::{ChatModel, EmbeddingModel, EmbeddingPurpose};
 use search::QuantizedVector;
@@ -211,7 +211,8 @@ impl Orgs {
         let settings = provider_settings(&loaded.config, &self.settings);
         let model = match resolve_chat(&settings, role).map_err(|error| error.to_string())? {
             Resolved::Hosted(resolved) => {
-                self.models.chat(org, &resolved, &[]).map_err(|error| error.to_string())?
+                let fallbacks = resolve_fallbacks(&settings).map_err(|error| error.to_string())?;
+                self.models.chat(org, &resolved, &fallbacks).map_err(|error| error.to_string())?
             }
             Resolved::Offline => offline_chat(self.models.meter(org)),
         };

@@ -118,12 +118,14 @@ async fn newest_sessions(
     let mut documents = Vec::new();
     for (index, (session, _)) in order.iter().take(enough).enumerate() {
         let Ok(session) = SessionId::new(session) else { continue };
+        let mut of_session = session_documents(store, org, &session).await?;
+        of_session.retain(|document| matches(document, wanted));
         if index < wanted.offset || index + 1 == enough {
-            // Only its place counts: one document stands for the whole session.
-            documents.extend(session_documents(store, org, &session).await?.into_iter().rev().take(1));
-        } else {
-            documents.extend(session_documents(store, org, &session).await?);
+            // Only its place counts: its newest document stands for the whole session.
+            of_session.sort_by_key(|document| std::cmp::Reverse(document.request.created_at));
+            of_session.truncate(1);
         }
+        documents.extend(of_session);
     }
     Ok(documents)
 }
