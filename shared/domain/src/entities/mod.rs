@@ -1,0 +1,18 @@
+//! The things that are stored: requests with their interactions, profiles, playbooks.
+//!
+//! Field names and defaults are those of the HTTP contract; what a caller sees of each is in [`crate::views`].
+
+mod interaction;
+mod lifecycle;
+mod playbook;
+mod profile;
+
+pub use interaction::{
+    Citation, Interaction, Request, RetrievalExperimentArm, RetrievedLearning, ToolUsed, UserActionType,
+};
+pub use lifecycle::{PlaybookStatus, ProfileTimeToLive, Status};
+pub use playbook::{BlockingIssue, BlockingIssueKind, UserPlaybook};
+pub use profile::UserProfile;
+
+/// Numbers of a vector on the wire; shorter ones are padded with zeros.
+pub const EMBEDDING_DIMENSIONS: usize = 512;
