@@ -17,7 +17,8 @@ pub async fn handle(app: &Arc<App>, event: SqsEvent, deadline_ms: EpochMillis) -
             tracing::error!(event = "unknown_message_version", version = wake.v);
             return Ok(());
         }
-        match learn_user(&app.services, &wake.org, &wake.user, deadline_ms).await {
+        // Boxed, since the whole of learning is one deep future, more than the compiler follows in one type.
+        match Box::pin(learn_user(&app.services, &wake.org, &wake.user, deadline_ms)).await {
             Ok(outcome) => {
                 tracing::info!(
                     event = "user_learned",

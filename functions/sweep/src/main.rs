@@ -13,7 +13,7 @@ async fn main() -> Result<(), Error> {
         let app = &app;
         async move {
             let deadline_ms = i64::try_from(event.context.deadline).unwrap_or(i64::MAX);
-            sweep::handle(app, deadline_ms).await.map(drop)
+            sweep::handle(app, deadline_ms).await.map(drop).map_err(Error::from)
         }
     };
     lambda_runtime::run(service_fn(handle)).await
