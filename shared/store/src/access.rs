@@ -1,13 +1,17 @@
 //! Single-item reads and writes, and paging queries, with errors told apart.
 
+use std::future::Future;
+
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, ReturnValue};
 
 use crate::Store;
 use crate::attributes::{BY_TIME_PK, Item, PK, SK, text};
-use crate::error::StoreError;
+use crate::error::{CONFLICT_CODE, StoreError};
 use crate::keys::Key;
+use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::Expression;
 
 /// Keys that one `BatchGetItem` may ask for (AWS).
@@ -95,7 +99,7 @@ impl Store {
                     .unwrap_or_default();
                 if !wanted.is_empty() {
                     attempt += 1;
-                    if attempt > crate::retry::ATTEMPTS_MAX {
+                    if attempt > ATTEMPTS_MAX {
                         return Err(StoreError::Unavailable {
                             operation: "BatchGetItem",
                             detail: "keys stay unprocessed".to_owned(),
@@ -187,7 +191,7 @@ impl Store {
         for (name, attribute) in expression.names {
             update = update.expression_attribute_names(name, attribute);
         }
-        match update.send().await {
+        match self.past_conflicts(|| update.clone().send()).await {
             Ok(answer) => Ok(Some(answer.attributes.unwrap_or_default())),
             Err(error)
                 if matches!(
@@ -217,7 +221,7 @@ impl Store {
         for (name, value) in values {
             put = put.expression_attribute_values(name, value);
         }
-        match put.send().await {
+        match self.past_conflicts(|| put.clone().send()).await {
             Ok(_) => Ok(true),
             Err(error)
                 if matches!(
@@ -228,6 +232,25 @@ impl Store {
                 Ok(false)
             }
             Err(error) => Err(StoreError::from_sdk("PutItem", error)),
+        }
+    }
+
+    /// Sends the write of one item until no transaction is at work on that item; the last answer if one always
+    /// is. Such a conflict says nothing about the write's condition.
+    async fn past_conflicts<T, E, F>(&self, send: impl Fn() -> F) -> Result<T, SdkError<E>>
+    where
+        E: ProvideErrorMetadata,
+        F: Future<Output = Result<T, SdkError<E>>>,
+    {
+        let mut attempt = 1;
+        loop {
+            let sent = send().await;
+            let is_conflict = sent.as_ref().err().is_some_and(|error| error.code() == Some(CONFLICT_CODE));
+            if !is_conflict || attempt == ATTEMPTS_MAX {
+                return sent;
+            }
+            self.retries.wait(attempt).await;
+            attempt += 1;
         }
     }
 }

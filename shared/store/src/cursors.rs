@@ -84,8 +84,11 @@ impl Store {
         let item = cursor_item(keys, kind, cursor)?;
         let (condition, values) = cursor_condition(cursor.version);
         let saved = self.put_one(item, Some(&condition), values).await?;
+        let next = Cursor { version: cursor.version + 1, ..cursor.clone() };
+        // It may be ours already, when the answer to an earlier try of the SDK was lost.
+        let saved = saved || self.cursor(keys, kind).await? == next;
         if saved {
-            cursor.version += 1;
+            *cursor = next;
         }
         Ok(saved)
     }

@@ -56,7 +56,7 @@ impl Store {
         now: EpochSeconds,
         limit: usize,
     ) -> Result<Vec<DueEntry>, StoreError> {
-        let answer = self
+        let query = self
             .dynamo
             .query()
             .table_name(&self.table)
@@ -64,11 +64,18 @@ impl Store {
             .key_condition_expression(format!("{DUE_PK} = :pk AND {DUE_AT} <= :now"))
             .expression_attribute_values(":pk", text(&format!("due#{shard}")))
             .expression_attribute_values(":now", number(now))
-            .limit(i32::try_from(limit.max(1)).unwrap_or(i32::MAX))
-            .send()
-            .await
-            .map_err(|error| StoreError::from_sdk("Query", error))?;
-        Ok(answer.items().iter().filter_map(due_entry).collect())
+            .limit(i32::try_from(limit.max(1)).unwrap_or(i32::MAX));
+        let (mut found, mut start) = (Vec::new(), None);
+        loop {
+            let page = query.clone().set_exclusive_start_key(start).send().await;
+            let page = page.map_err(|error| StoreError::from_sdk("Query", error))?;
+            found.extend(page.items().iter().filter_map(due_entry).take(limit - found.len()));
+            start = page.last_evaluated_key;
+            // Entries of a kind that this version does not know take no places.
+            if found.len() == limit || start.is_none() {
+                return Ok(found);
+            }
+        }
     }
 
     /// Moves an overdue entry to `next`, so that one that does not get done crowds out nobody; `false` when

@@ -2,6 +2,9 @@
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
+/// What DynamoDB calls it when the write of one item meets a transaction.
+pub(crate) const CONFLICT_CODE: &str = "TransactionConflictException";
+
 /// A failure of the store itself, as opposed to a condition that did not hold.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
@@ -44,6 +47,9 @@ impl StoreError {
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
     {
         let code = error.code().unwrap_or("").to_owned();
+        if code == CONFLICT_CODE {
+            return Self::Contended { operation };
+        }
         let refused = match &error {
             SdkError::ServiceError(context) => {
                 context.raw().status().is_client_error() && !is_throttling(&code)

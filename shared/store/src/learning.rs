@@ -79,7 +79,8 @@ pub enum CommitError {
 }
 
 impl Store {
-    /// Commits a window. Conflicts with other writers of the same items are retried while the lease lasts.
+    /// Commits a window. Conflicts with other writers of the same items are retried, whatever the time: the
+    /// heartbeat may have renewed the lease, and if not, its epoch tells whether another worker took over.
     ///
     /// # Errors
     /// [`CommitError`]; nothing was written unless the store failed on the way.
@@ -91,9 +92,6 @@ impl Store {
         for attempt in 0..ATTEMPTS_MAX {
             if attempt > 0 {
                 self.retries.wait(attempt).await;
-                if self.clock.now_ms() >= commit.lease.until_ms {
-                    return Err(CommitError::Superseded);
-                }
             }
             let (transaction, lease) = self.window_transaction(keys, commit)?;
             match transaction.commit(self).await {

@@ -68,10 +68,12 @@ pub async fn learn_user(
     let work = learn_under_lease(services, &keys, &lease, deadline_ms);
     tokio::select! {
         outcome = work => {
-            let outcome = outcome?;
-            if outcome != Learned::Superseded {
-                services.store.release_lease(&keys, &lease).await?;
+            // Given back however it ended, so that the next worker need not wait for its end; if another one has
+            // it, it stays there.
+            if let Err(error) = services.store.release_lease(&keys, &lease).await {
+                tracing::warn!(event = "lease_not_released", %error);
             }
+            let outcome = outcome?;
             if outcome == Learned::Continued {
                 continue_later(services, &keys, &lease).await;
             }
