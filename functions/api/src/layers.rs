@@ -34,6 +34,7 @@ struct Guard {
 pub(crate) fn around(routes: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App>> {
     let guard = Guard { app: Arc::clone(app), keys: Arc::default() };
     routes
+        .layer(from_fn(refuse_head))
         .layer(from_fn(limit_body))
         .layer(from_fn_with_state(guard, admit))
         .layer(from_fn(cors))
@@ -42,6 +43,14 @@ pub(crate) fn around(routes: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App
             Failure(ApiError::internal("a handler panicked")).into_response()
         }))
         .layer(from_fn_with_state(Arc::clone(app), correlate))
+}
+
+/// No route answers HEAD, for the contract's sake; axum would by itself, wherever GET is answered.
+async fn refuse_head(request: Request, next: Next) -> Response {
+    if request.method() == Method::HEAD && crate::routes::has_path(request.uri().path()) {
+        return wrong_method(request.uri().clone()).await;
+    }
+    next.run(request).await
 }
 
 /// A body that says that it is too long is refused before it is read.
@@ -150,7 +159,12 @@ pub(crate) async fn not_found(uri: Uri, headers: HeaderMap) -> Response {
     Failure(ApiError::no_such_route()).into_response()
 }
 
-/// A path that knows other methods. axum adds the `Allow` header.
-pub(crate) async fn wrong_method() -> Response {
-    Failure(ApiError::method_not_allowed()).into_response()
+/// A path that knows other methods. axum would name HEAD beside GET, which no route answers.
+pub(crate) async fn wrong_method(uri: Uri) -> Response {
+    let mut response = Failure(ApiError::method_not_allowed()).into_response();
+    let allowed = crate::routes::methods_of(uri.path()).join(", ");
+    if let Ok(allowed) = HeaderValue::from_str(&allowed) {
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    response
 }

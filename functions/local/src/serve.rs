@@ -75,11 +75,11 @@ async fn banner(app: &App, options: &ServeOptions, address: SocketAddr) -> Resul
     };
     Ok(format!(
         "Retrospect listens on http://{address}\n\
-         data      {data}\n\
-         access    {access}\n\
+         data       {data}\n\
+         access     {access}\n\
          {models}\
-         try       curl -s http://{address}/health\n\
-         {:10}curl -s http://{address}/api/search_profiles{auth} -H 'content-type: application/json' -d '{{\"user_id\":\"ana\"}}'\n",
+         try        curl -s http://{address}/health\n\
+         {:11}curl -s http://{address}/api/search_profiles{auth} -H 'content-type: application/json' -d '{{\"user_id\":\"ana\"}}'\n",
         ""
     ))
 }
@@ -92,14 +92,14 @@ async fn models(app: &App) -> Result<String, ServeError> {
     for (name, role) in [("generation", ModelRole::Generation), ("gate", ModelRole::ShouldRun)] {
         let model = app.services.orgs.chat(&org, role).await?;
         offline |= model.provider() == "offline";
-        lines.push_str(&format!("{name:10}{} ({})\n", model.model_name(), model.provider()));
+        lines.push_str(&format!("{name:11}{} ({})\n", model.model_name(), model.provider()));
     }
     let embedding = app.orgs.embedding_or_local(&org).await?;
-    lines.push_str(&format!("{:10}{}\n", "embedding", embedding.model_name()));
+    lines.push_str(&format!("{:11}{}\n", "embedding", embedding.model_name()));
     if offline {
         lines.push_str(
-            "          offline rules are for trying the system, not for production: set RETROSPECT_LLM_BASE_URL,\n\
-             \x20         RETROSPECT_LLM_API_KEY and RETROSPECT_LLM_MODEL, or a provider's own variable (OPENAI_API_KEY, …)\n",
+            "           offline rules are for trying the system, not for production: set RETROSPECT_LLM_BASE_URL,\n\
+             \x20          RETROSPECT_LLM_API_KEY and RETROSPECT_LLM_MODEL, or a provider's own variable (OPENAI_API_KEY, …)\n",
         );
     }
     Ok(lines)

@@ -56,7 +56,8 @@ impl Config {
         experiment_id: &str,
         arm: RetrievalExperimentArm,
     ) -> Result<(), &'static str> {
-        let active = self.retrieval_experiment_config.iter().map(|e| (&e.experiment_id, e.holdout_percentage));
+        let active =
+            self.retrieval_experiment_config.iter().map(|e| (&e.experiment_id, e.holdout_percentage));
         let past = self.retrieval_experiment_history.iter().map(|e| (&e.experiment_id, e.holdout_percentage));
         let known = active.chain(past).find(|(id, _)| id.as_str() == experiment_id);
         let (_, percentage) = known.ok_or("retrieval experiment does not exist for this organization")?;

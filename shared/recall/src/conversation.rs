@@ -7,7 +7,7 @@ use domain::entities::{Interaction, Request};
 use domain::ids::{OrgId, UserHash};
 use llm::EmbeddingModel;
 use search::{Document, MemoryIndex};
-use store::{RequestDocument, StoreError, StoredVector, TurnVectors, UserKeys};
+use store::{RequestDocument, StoreError, StoredVector, UserKeys};
 
 use crate::embed::row_vectors;
 use crate::{Recall, version_of};
@@ -85,20 +85,16 @@ impl Conversation {
 
 async fn build(
     documents: Vec<RequestDocument>,
-    mut stored: HashMap<i64, TurnVectors>,
+    mut stored: HashMap<i64, Vec<u8>>,
     model: &dyn EmbeddingModel,
 ) -> Conversation {
     let mut turns = Vec::new();
     let mut stored_vectors: Vec<Option<StoredVector>> = Vec::new();
     for document in documents {
-        let mut vectors =
-            stored.remove(&document.first_position).map(|found| found.vectors).unwrap_or_default();
-        vectors.resize(document.interactions.len(), None);
-        stored_vectors.extend(
-            vectors
-                .into_iter()
-                .map(|bytes| bytes.map(|bytes| StoredVector { model: model.model_name().to_owned(), bytes })),
-        );
+        stored_vectors.extend((document.first_position..document.end_position()).map(|position| {
+            let bytes = stored.remove(&position)?;
+            Some(StoredVector { model: model.model_name().to_owned(), bytes })
+        }));
         let request = Arc::new(document.request);
         turns.extend(
             document

@@ -91,7 +91,7 @@ impl UserKeys<'_> {
     }
 
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
-        Key::new(self.partition(), format!("PCL#{}#{id}", padded(at)))
+        Key::new(self.partition(), format!("{PROFILE_CHANGE_PREFIX}{}#{id}", padded(at)))
     }
 }
 
@@ -103,6 +103,8 @@ pub(crate) const TURN_VECTORS_PREFIX: &str = "V#";
 pub(crate) const PROFILE_PREFIX: &str = "P#";
 /// Sort keys of user playbooks begin so.
 pub(crate) const USER_PLAYBOOK_PREFIX: &str = "B#";
+/// Sort keys of profile changes begin so.
+pub(crate) const PROFILE_CHANGE_PREFIX: &str = "PCL#";
 
 pub(crate) fn window_prefix(kind: LearningKind) -> String {
     format!("WIN#{}#", kind.as_str())

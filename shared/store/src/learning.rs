@@ -13,12 +13,17 @@ use crate::keys::{self, UserKeys};
 use crate::leases::{Lease, commit_under};
 use crate::lookups::lookup_item;
 use crate::outbox::OutboxEntry;
-use crate::profile_changes::{ProfileChange, change_item};
+use crate::profile_changes::{ProfileChange, Redaction, change_item};
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
 use crate::rows::encode;
 use crate::transaction::{Expression, TRANSACTION_ITEMS_MAX, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
+
+/// Rows to be forgotten that fit the commit itself; more are erased ahead of it.
+const FORGOTTEN_ROWS_INLINE_MAX: usize = 2;
+/// Rows that are erased together ahead of it: each takes two items.
+const FORGOTTEN_ROWS_PER_TRANSACTION: usize = 40;
 
 /// Changes of profiles.
 #[derive(Debug, Clone, Default)]
@@ -89,11 +94,21 @@ impl Store {
         keys: &UserKeys<'_>,
         commit: &LearningCommit,
     ) -> Result<(), CommitError> {
+        let redactions = self.redactions(keys, &commit.profiles.delete).await?;
+        let mut rest = None;
+        let forgotten = &commit.profiles.delete;
+        if forgotten.len() > FORGOTTEN_ROWS_INLINE_MAX {
+            self.forget_profiles(keys, &commit.lease, forgotten).await?;
+            let mut without = commit.clone();
+            without.profiles.delete.clear();
+            rest = Some(without);
+        }
+        let commit = rest.as_ref().unwrap_or(commit);
         for attempt in 0..ATTEMPTS_MAX {
             if attempt > 0 {
                 self.retries.wait(attempt).await;
             }
-            let (transaction, lease) = self.window_transaction(keys, commit)?;
+            let (transaction, lease) = self.window_transaction(keys, commit, &redactions)?;
             match transaction.commit(self).await {
                 Ok(()) => return Ok(()),
                 Err(error) if error.condition_failed(lease) => return Err(CommitError::Superseded),
@@ -119,6 +134,38 @@ impl Store {
         Err(StoreError::Contended { operation: "commit window" }.into())
     }
 
+    /// Erases rows ahead of the commit that asks for it, some at a time. A crash in between leaves the window to
+    /// be learned again, and a wish to forget bears being carried out twice.
+    async fn forget_profiles(
+        &self,
+        keys: &UserKeys<'_>,
+        lease: &Lease,
+        ids: &[ProfileId],
+    ) -> Result<(), CommitError> {
+        for chunk in ids.chunks(FORGOTTEN_ROWS_PER_TRANSACTION) {
+            let mut attempt = 0;
+            loop {
+                let mut transaction = Transaction::default();
+                let (key, expression) = commit_under(keys.lease(), lease);
+                let lease_index = transaction.update(self, &key, expression);
+                for id in chunk {
+                    transaction.delete(self, &keys.profile(id), Expression::default());
+                    transaction.delete(self, &keys::profile_lookup(keys.org, id), Expression::default());
+                }
+                match transaction.commit(self).await {
+                    Ok(()) => break,
+                    Err(error) if error.condition_failed(lease_index) => return Err(CommitError::Superseded),
+                    Err(error) if error.is_conflict() && attempt < ATTEMPTS_MAX => {
+                        attempt += 1;
+                        self.retries.wait(attempt).await;
+                    }
+                    Err(error) => return Err(error.into_store_error("forget profiles").into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether exactly this commit is in place.
     async fn is_committed(&self, keys: &UserKeys<'_>, commit: &LearningCommit) -> Result<bool, StoreError> {
         let cursor = self.cursor(keys, commit.kind).await?;
@@ -132,6 +179,7 @@ impl Store {
         &self,
         keys: &UserKeys<'_>,
         commit: &LearningCommit,
+        redactions: &[Redaction],
     ) -> Result<(Transaction, usize), CommitError> {
         let mut transaction = Transaction::default();
         let (key, expression) = commit_under(keys.lease(), &commit.lease);
@@ -145,6 +193,9 @@ impl Store {
         transaction.create(self, receipt);
         self.add_profiles(&mut transaction, keys, commit)?;
         self.add_playbooks(&mut transaction, keys, &commit.playbooks)?;
+        for redaction in redactions {
+            redaction.add_to(&mut transaction, self);
+        }
         for effect in &commit.effects {
             transaction.put(self, effect.to_item(commit.receipt.at)?);
         }

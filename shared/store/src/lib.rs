@@ -61,7 +61,7 @@ pub use requests::{
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use sessions::SessionRecord;
-pub use turn_vectors::{TurnVectorProgress, TurnVectors};
+pub use turn_vectors::{TurnVectorProgress, TurnVectors, VECTORS_PER_ITEM_MAX};
 pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;
 

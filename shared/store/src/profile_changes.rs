@@ -1,14 +1,17 @@
 //! The log of what learning changed in a user's profiles.
 
 use domain::entities::UserProfile;
-use domain::ids::UserId;
+use domain::ids::{ProfileId, UserId};
 use domain::time::EpochSeconds;
 use serde::{Deserialize, Serialize};
 
-use crate::attributes::{AT, BY_TIME_PK, BY_TIME_SK, DOCUMENT, Item, ItemBuilder};
+use crate::Store;
+use crate::access::Range;
+use crate::attributes::{AT, BY_TIME_PK, BY_TIME_SK, DOCUMENT, Item, ItemBuilder, ItemReader, PK, SK, text};
 use crate::error::StoreError;
-use crate::keys::{Listing, UserKeys, time_key};
+use crate::keys::{Key, Listing, PROFILE_CHANGE_PREFIX, UserKeys, time_key};
 use crate::rows::encode;
+use crate::transaction::{Expression, Transaction};
 
 /// One learning step's changes. Rows that were removed because the user asked to forget are not named:
 /// no trace of their content stays.
@@ -51,4 +54,60 @@ pub(crate) fn change_item(
         .text(BY_TIME_PK, &Listing::ProfileChanges.partition(keys.org))
         .text(BY_TIME_SK, &time_key(change.created_at, window))
         .build())
+}
+
+/// An entry of the log that names what is to be forgotten.
+#[derive(Debug)]
+pub(crate) struct Redaction {
+    key: Key,
+    /// The entry without it; `None` when nothing else is in it.
+    rest: Option<Item>,
+}
+
+impl Redaction {
+    /// Makes it part of a transaction. Entries are written by the holder of the lease only, which the
+    /// transaction checks.
+    pub(crate) fn add_to(&self, transaction: &mut Transaction, store: &Store) {
+        match &self.rest {
+            Some(item) => transaction.put(store, item.clone()),
+            None => transaction.delete(store, &self.key, Expression::default()),
+        };
+    }
+}
+
+impl Store {
+    /// What must change in a user's log so that it names none of the `forgotten` profiles any more.
+    pub(crate) async fn redactions(
+        &self,
+        keys: &UserKeys<'_>,
+        forgotten: &[ProfileId],
+    ) -> Result<Vec<Redaction>, StoreError> {
+        if forgotten.is_empty() {
+            return Ok(Vec::new());
+        }
+        let partition = keys.partition();
+        let items = self.query_all(Range::prefix(&partition, PROFILE_CHANGE_PREFIX)).await?;
+        let redactions = items.into_iter().map(|item| redaction(item, forgotten));
+        Ok(redactions.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+}
+
+/// The redaction of one entry; `None` when it names nothing of the kind.
+fn redaction(mut item: Item, forgotten: &[ProfileId]) -> Result<Option<Redaction>, StoreError> {
+    let reader = ItemReader(&item);
+    let mut change: ProfileChange = reader.json(DOCUMENT)?;
+    let key = Key::from_parts(reader.text(PK)?, reader.text(SK)?);
+    let count = |change: &ProfileChange| change.added_profiles.len() + change.removed_profiles.len();
+    let before = count(&change);
+    for rows in [&mut change.added_profiles, &mut change.removed_profiles] {
+        rows.retain(|row| !forgotten.contains(&row.profile_id));
+    }
+    if count(&change) == before {
+        return Ok(None);
+    }
+    if count(&change) == 0 {
+        return Ok(Some(Redaction { key, rest: None }));
+    }
+    item.insert(DOCUMENT.to_owned(), text(&encode(&change)?));
+    Ok(Some(Redaction { key, rest: Some(item) }))
 }

@@ -115,7 +115,7 @@ impl Store {
             match transaction.commit(self).await {
                 Ok(()) => return Ok(Published { first_position, repeated: false, admission }),
                 Err(error) if error.condition_failed(placed.lookup) => {
-                    return self.already_stored(org, new, admission).await;
+                    return self.already_stored(org, new, Admission::Nothing).await;
                 }
                 // Another publish of this user came first: look again.
                 Err(error) if error.condition_failed(placed.head) || error.is_conflict() => {}

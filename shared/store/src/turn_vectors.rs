@@ -1,4 +1,4 @@
-//! Vectors of turns by hosted embedders: one item beside each request document, written by the worker.
+//! Vectors of turns by hosted embedders, in items of their own beside the documents, written by the worker.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,17 @@ use crate::attributes::{Item, ItemBuilder, ItemReader, POSITION, VECTOR, VECTOR_
 use crate::error::StoreError;
 use crate::keys::{TURN_VECTORS_PREFIX, UserKeys};
 
-/// The vectors of a request's interactions; `None` for one that has no text.
+/// Vectors that one item holds: at 519 bytes each they stay well below 400 KB.
+pub const VECTORS_PER_ITEM_MAX: usize = 256;
+
+/// The vectors of consecutive turns, at most [`VECTORS_PER_ITEM_MAX`]; `None` for a turn that has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnVectors {
-    /// The document.
+    /// The position of the first turn.
     pub first_position: i64,
     /// The embedding model.
     pub model: String,
-    /// One encoded vector per interaction.
+    /// One encoded vector per turn.
     pub vectors: Vec<Option<Vec<u8>>>,
 }
 
@@ -99,7 +102,7 @@ impl Store {
         Ok(())
     }
 
-    /// All stored vectors of a user's turns by one model, by the first position of their document.
+    /// All stored vectors of a user's turns by one model, by the position of the turn.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or an item is damaged.
@@ -107,14 +110,15 @@ impl Store {
         &self,
         keys: &UserKeys<'_>,
         model: &str,
-    ) -> Result<HashMap<i64, TurnVectors>, StoreError> {
+    ) -> Result<HashMap<i64, Vec<u8>>, StoreError> {
         let partition = keys.partition();
         let items = self.query_all(Range::prefix(&partition, TURN_VECTORS_PREFIX)).await?;
         let mut found = HashMap::new();
         for item in &items {
             let vectors = TurnVectors::from_item(item)?;
             if vectors.model == model {
-                found.insert(vectors.first_position, vectors);
+                let by_position = (vectors.first_position..).zip(vectors.vectors);
+                found.extend(by_position.filter_map(|(position, vector)| Some((position, vector?))));
             }
         }
         Ok(found)

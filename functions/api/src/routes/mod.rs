@@ -57,12 +57,16 @@ pub(crate) fn has_path(path: &str) -> bool {
     ROUTES.iter().any(|(_, known)| *known == path)
 }
 
+/// The methods that a path knows.
+pub(crate) fn methods_of(path: &str) -> Vec<&'static str> {
+    ROUTES.iter().filter(|(_, known)| *known == path).map(|(method, _)| *method).collect()
+}
+
 fn get<H, T>(handler: H) -> MethodRouter<Arc<App>>
 where
     H: axum::handler::Handler<T, Arc<App>>,
     T: 'static,
 {
-    // HEAD is not answered for the contract's sake: it is a 405 there.
     on(MethodFilter::GET, handler)
 }
 

@@ -55,7 +55,13 @@ pub(crate) async fn publish_interaction(
     if is_due {
         wake(&app, &caller, &new, &published).await;
     }
-    let coverage = if wait { wait_for_coverage(&app, &caller, &new, &published).await? } else { None };
+    let coverage = if wait {
+        wait_for_coverage(&app, &caller, &new, &published).await?
+    } else if published.repeated {
+        Some(look_at_coverage(&app, &caller, &new, &published).await?)
+    } else {
+        None
+    };
     ok(answer(&new, warnings, is_due, wait, coverage))
 }
 
@@ -117,11 +123,8 @@ async fn wait_for_coverage(
     let Some(_permit) = app.waiters.enter(&caller.org) else { return Ok(None) };
     let deadline =
         app.services.clock.now_ms() + i64::try_from(app.settings.wait_seconds_max * 1000).unwrap_or(0);
-    let user = UserHash::of(&new.request.user_id);
-    let many = i64::try_from(new.interactions.len()).unwrap_or(i64::MAX);
-    let span = published.first_position..published.first_position + many;
     loop {
-        let seen = coverage(&app.services, &caller.org, &user, span.clone(), &new.policy).await?;
+        let seen = look_at_coverage(app, caller, new, published).await?;
         let final_word = matches!(seen.state, CoverageState::Done | CoverageState::Failed)
             || (seen.state == CoverageState::Pending && seen.reason == LearningReason::WaitingForWindow);
         if final_word {
@@ -132,6 +135,19 @@ async fn wait_for_coverage(
         }
         app.services.clock.sleep(POLL).await;
     }
+}
+
+/// How far the learning of the request is.
+async fn look_at_coverage(
+    app: &App,
+    caller: &Caller,
+    new: &NewRequest,
+    published: &Published,
+) -> Result<Coverage, Failure> {
+    let user = UserHash::of(&new.request.user_id);
+    let many = i64::try_from(new.interactions.len()).unwrap_or(i64::MAX);
+    let span = published.first_position..published.first_position + many;
+    Ok(coverage(&app.services, &caller.org, &user, span, &new.policy).await?)
 }
 
 fn answer(

@@ -5,7 +5,7 @@ use domain::entities::{Status, UserPlaybook};
 use store::{PlaybookRows, UserPlaybookRow};
 
 use super::ask::render;
-use super::profile::problems;
+use super::profile::{RETIRED_ROWS_MAX, problems};
 use super::{Run, WindowOutput};
 use crate::formatting::transcript;
 use crate::playbook::{
@@ -184,7 +184,10 @@ impl Run<'_> {
                     row.playbook.superseded_by = survivor;
                 }
             }
-            rows.replace.push(row);
+            // What does not fit the commit stays: a double does less harm than a lost rule.
+            if rows.replace.len() < RETIRED_ROWS_MAX / 2 {
+                rows.replace.push(row);
+            }
         }
         Ok(rows)
     }

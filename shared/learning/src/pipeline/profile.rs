@@ -17,6 +17,10 @@ use crate::profile::{
 };
 use crate::worker::WindowFailure;
 
+/// Rows that one window merges or supersedes at most: with its new rows and their look-ups they must fit one
+/// transaction.
+pub(super) const RETIRED_ROWS_MAX: usize = 40;
+
 impl Run<'_> {
     /// Extracts, compares, and says what is to be written.
     pub(super) async fn learn_profiles(&self) -> Result<WindowOutput, WindowFailure> {
@@ -223,7 +227,10 @@ impl Run<'_> {
                     row.profile.superseded_by = Some(survivor.as_str().to_owned());
                 }
             }
-            rows.replace.push(row);
+            // What does not fit the commit stays: a double does less harm than a lost fact.
+            if rows.replace.len() < RETIRED_ROWS_MAX {
+                rows.replace.push(row);
+            }
         }
         // Earlier wordings of what was forgotten go with it.
         let tombstones: Vec<_> = stored

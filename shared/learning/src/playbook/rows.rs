@@ -22,7 +22,7 @@ pub const QUOTED_EVIDENCE_CHARS_MAX: usize = 300;
 /// Longest note, and longest details of a blocking issue, in characters; longer ones are cut.
 pub const NOTES_CHARS_MAX: usize = 500;
 /// Rows that one window may yield; what comes after is rejected.
-pub const ROWS_PER_WINDOW_MAX: usize = 30;
+pub const ROWS_PER_WINDOW_MAX: usize = 16;
 
 /// What all rows of one run share.
 #[derive(Debug, Clone)]

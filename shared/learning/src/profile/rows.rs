@@ -18,7 +18,7 @@ pub const SOURCE_SPAN_CHARS_MAX: usize = 1_000;
 /// Longest note, in characters; a longer one is cut.
 pub const NOTES_CHARS_MAX: usize = 500;
 /// Rows that one window may yield; what comes after is rejected.
-pub const ROWS_PER_WINDOW_MAX: usize = 50;
+pub const ROWS_PER_WINDOW_MAX: usize = 24;
 
 /// What all rows of one run share.
 #[derive(Debug, Clone)]

@@ -12,6 +12,9 @@ use super::inputs::{Next, WindowInputs, next_window, to_i64};
 use crate::pipeline::{WindowOutput, run_window};
 use crate::services::{OrgConfig, Services};
 
+/// How often a window that was given up is looked at again, in seconds.
+const PARKED_SECONDS: i64 = 3_600;
+
 /// Where one kind stands when the worker leaves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KindOutcome {
@@ -52,7 +55,8 @@ pub(crate) async fn learn_kind(
         let mut cursor = services.store.cursor(keys, kind).await?;
         let now = services.clock.now();
         if cursor.parked && cursor.parked_under == config.version {
-            return Ok(settled(&cursor, None));
+            // Its cause may be removed by a change of the configuration: look again before long.
+            return Ok(settled(&cursor, Some(now + PARKED_SECONDS)));
         }
         if cursor.retry_at.is_some_and(|at| at > now) {
             return Ok(settled(&cursor, cursor.retry_at));
@@ -123,7 +127,8 @@ async fn give_up_or_retry(
     cursor.last_error = Some(code.as_str().to_owned());
     cursor.parked = code.parks(cursor.attempts);
     cursor.parked_under = config.version;
-    cursor.retry_at = (!cursor.parked).then(|| retry_at(services.clock.now(), cursor.attempts));
+    let now = services.clock.now();
+    cursor.retry_at = (!cursor.parked).then(|| retry_at(now, cursor.attempts));
     tracing::warn!(
         event = "extraction_turn_failed",
         kind = kind.as_str(),
@@ -135,7 +140,7 @@ async fn give_up_or_retry(
     if !services.store.save_cursor(keys, kind, &mut cursor).await? {
         return Ok(KindOutcome::Superseded);
     }
-    Ok(settled(&cursor, cursor.retry_at))
+    Ok(settled(&cursor, Some(cursor.retry_at.unwrap_or(now + PARKED_SECONDS))))
 }
 
 /// One window: model calls, then one commit.

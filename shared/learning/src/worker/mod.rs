@@ -127,7 +127,7 @@ async fn learn_under_lease(
         if profile == KindOutcome::Superseded || playbook == KindOutcome::Superseded {
             return Ok(Learned::Superseded);
         }
-        turn_vectors::embed_turns(services, keys, &head, stop_at_ms).await?;
+        turn_vectors::embed_turns(services, keys, &head, stop_at_ms).await;
         if finish(services, keys, &head, profile, playbook).await? {
             let out_of_time = [profile, playbook].contains(&KindOutcome::OutOfTime);
             return Ok(if out_of_time { Learned::Continued } else { Learned::Done });

@@ -3,15 +3,23 @@
 
 use llm::EmbeddingPurpose;
 use search::QuantizedVector;
-use store::{Head, RequestDocument, StoreError, TurnVectorProgress, TurnVectors, UserKeys};
+use store::{
+    Head, RequestDocument, StoreError, TurnVectorProgress, TurnVectors, UserKeys, VECTORS_PER_ITEM_MAX,
+};
 
 use crate::services::Services;
 
 /// Positions whose vectors are made at a time.
 const BATCH_POSITIONS: i64 = 256;
 
-/// Makes what is missing. That the embedder fails is logged and left for the next worker.
-pub(super) async fn embed_turns(
+/// Makes what is missing. That it fails is logged and left for the next worker: what was learned stands.
+pub(super) async fn embed_turns(services: &Services, keys: &UserKeys<'_>, head: &Head, stop_at_ms: i64) {
+    if let Err(error) = try_embed_turns(services, keys, head, stop_at_ms).await {
+        tracing::warn!(event = "turn_embedding_deferred", %error);
+    }
+}
+
+async fn try_embed_turns(
     services: &Services,
     keys: &UserKeys<'_>,
     head: &Head,
@@ -50,17 +58,43 @@ pub(super) async fn embed_turns(
 
 /// Hands the vectors back to the documents that their texts came from.
 fn by_document(documents: &[RequestDocument], vectors: &[Vec<f32>], model: &str) -> Vec<TurnVectors> {
-    let mut rest = vectors.iter();
-    documents
-        .iter()
-        .map(|document| TurnVectors {
-            first_position: document.first_position,
+    let mut rest = vectors;
+    let mut all = Vec::new();
+    for document in documents {
+        let (own, others) = rest.split_at(document.interactions.len().min(rest.len()));
+        all.extend(items(document.first_position, own, model));
+        rest = others;
+    }
+    all
+}
+
+/// Cuts the vectors of consecutive turns into items.
+fn items(first_position: i64, vectors: &[Vec<f32>], model: &str) -> Vec<TurnVectors> {
+    let starts = (first_position..).step_by(VECTORS_PER_ITEM_MAX);
+    starts
+        .zip(vectors.chunks(VECTORS_PER_ITEM_MAX))
+        .map(|(first_position, chunk)| TurnVectors {
+            first_position,
             model: model.to_owned(),
-            vectors: document
-                .interactions
+            vectors: chunk
                 .iter()
-                .map(|_| Some(QuantizedVector::quantize(rest.next()?).ok()?.to_bytes()))
+                .map(|vector| Some(QuantizedVector::quantize(vector).ok()?.to_bytes()))
                 .collect(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_cut_at_the_limit_of_an_item_and_keep_their_positions() {
+        let limit = VECTORS_PER_ITEM_MAX;
+        for (count, sizes) in [(limit - 1, vec![255]), (limit, vec![256]), (limit + 1, vec![256, 1])] {
+            let cut = items(7, &vec![vec![1.0, 0.0]; count], "m");
+            assert_eq!(cut.iter().map(|item| item.vectors.len()).collect::<Vec<_>>(), sizes);
+            assert_eq!(cut.last().unwrap().first_position, 7 + 256 * (cut.len() as i64 - 1));
+        }
+    }
 }
