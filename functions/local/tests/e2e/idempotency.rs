@@ -11,12 +11,12 @@ async fn a_repeated_call_gets_the_first_receipt_and_stores_nothing() {
     let site = Site::offline().await;
     let body = request("ana", "s1", "r1", &["hello", "again"]);
     let first = site.acme.publish(&body).await;
-    let items = site.items().await;
+    let items = site.stored().await;
     site.advance(3_600);
     let second = site.acme.publish(&body).await;
     assert_eq!(second["request_id"], first["request_id"]);
     assert_eq!(second["message"], first["message"]);
-    assert_eq!(site.items().await, items);
+    assert_eq!(site.stored().await, items);
     assert_eq!(site.acme.interactions("ana").await.len(), 2);
 }
 
@@ -24,7 +24,7 @@ async fn a_repeated_call_gets_the_first_receipt_and_stores_nothing() {
 async fn another_payload_under_the_same_id_is_refused_in_words() {
     let site = Site::offline().await;
     site.acme.publish(&request("ana", "s1", "r1", &["hello"])).await;
-    let items = site.items().await;
+    let items = site.stored().await;
     let others = [
         request("ana", "s1", "r1", &["goodbye"]),
         request("ana", "s2", "r1", &["hello"]),
@@ -35,7 +35,7 @@ async fn another_payload_under_the_same_id_is_refused_in_words() {
         let answer = site.acme.ok("/api/publish_interaction", &other).await;
         assert_eq!(answer["success"], false, "{answer}");
         assert_eq!(answer["message"], "request_id 'r1' already exists");
-        assert_eq!(site.items().await, items);
+        assert_eq!(site.stored().await, items);
     }
 }
 

@@ -26,6 +26,9 @@ const FUNCTION_MS: i64 = 900_000;
 /// Looks at a state that is bound to come before a test gives up.
 const LOOKS_MAX: usize = 2_000;
 
+/// An item of the table.
+pub(crate) type Item = BTreeMap<String, AttributeValue>;
+
 /// The deployment, its HTTP server and a first caller. No function runs unless a test runs it.
 pub(crate) struct Site {
     pub(crate) deployment: Deployment,
@@ -69,7 +72,7 @@ impl Site {
         let key = new_key([services.ids.uuid(), services.ids.uuid()]);
         let record = PresentedKey::read(&key).record(&org, services.clock.now());
         assert!(services.store.put_api_key(&record).await.unwrap());
-        Caller { key: Some(key), ..self.acme.clone() }
+        self.acme.with_key(&key)
     }
 
     /// A caller without a key.
@@ -120,8 +123,15 @@ impl Site {
         }
     }
 
+    /// Every item of the table but counters, which are raised by calls that are refused later, too.
+    pub(crate) async fn stored(&self) -> Vec<Item> {
+        let mut items = self.items().await;
+        items.retain(|item| !item["SK"].as_s().unwrap().starts_with("CTR#"));
+        items
+    }
+
     /// Every item of the table.
-    pub(crate) async fn items(&self) -> Vec<BTreeMap<String, AttributeValue>> {
+    pub(crate) async fn items(&self) -> Vec<Item> {
         let dynamodb = aws_sdk_dynamodb::Client::new(&self.deployment.hub.sdk_config());
         let scan = dynamodb.scan().table_name(&self.deployment.app.settings.table).consistent_read(true);
         let pages = scan.into_paginator().items().send().collect::<Result<Vec<_>, _>>().await;
@@ -175,6 +185,16 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// The key that it calls with; empty when there is none.
+    pub(crate) fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or_default()
+    }
+
+    /// The same with another key.
+    pub(crate) fn with_key(&self, key: &str) -> Self {
+        Self { key: Some(key.to_owned()), ..self.clone() }
+    }
+
     /// Calls with a body of any kind.
     pub(crate) async fn send(&self, method: &str, path: &str, body: Option<(&str, Vec<u8>)>) -> Answer {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();

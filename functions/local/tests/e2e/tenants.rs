@@ -1,0 +1,182 @@
+//! Two organisations that use the same ids: neither sees, changes or is told of the other's.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Caller, Item, Site, request, with};
+
+/// Stands in everything that the first organisation writes.
+const MARK: &str = "xyzzy";
+/// Stands in everything that the second one writes.
+const OTHER_MARK: &str = "plugh";
+
+/// How a route is tried.
+enum Case {
+    /// It belongs to nobody.
+    Public,
+    /// It only reads.
+    Read(Value),
+    /// It reads, with this query.
+    Query(&'static str),
+    /// It writes, under ids that both organisations use.
+    Write(Value),
+}
+
+/// The case of each route; a route without one fails the tests.
+fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
+    let ids = || json!({ "user_id": "ana", "query": "tea", "top_k": 50 });
+    Some(match (method, path) {
+        ("GET", "/" | "/health" | "/health/live" | "/health/ready" | "/healthz" | "/meta/version") => Case::Public,
+        ("GET", "/openapi.json" | "/docs" | "/redoc") => Case::Public,
+        ("GET", "/api/whoami" | "/api/my_config" | "/api/get_config") => Case::Query(""),
+        ("GET", "/api/learning_status") => Case::Query("?request_id=r1"),
+        ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
+        ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
+        ("POST", "/api/set_config") => Case::Write(json!({
+            "storage_config": null,
+            "agent_context_prompt": format!("the {mark} agent"),
+            "api_key_config": { "openai": { "api_key": format!("sk-{mark}-0123456789") } },
+        })),
+        ("POST", "/api/update_config") => Case::Write(json!({ "agent_context_prompt": format!("{mark} again") })),
+        ("POST", "/api/publish_interaction") => {
+            let said = format!("{mark}: I am allergic to tea");
+            Case::Write(with(request("ana", "s1", "r1", &[&said]), json!({ "source": mark })))
+        }
+        ("POST", "/api/add_user_profile") => Case::Write(json!({ "user_profiles": [{
+            "profile_id": "p1", "user_id": "ana", "content": format!("{mark} drinks tea"),
+            "last_modified_timestamp": 1_750_000_000, "generated_from_request_id": "r1",
+        }] })),
+        ("POST", "/api/add_user_playbook") => Case::Write(json!({ "user_playbooks": [{
+            "user_id": "ana", "agent_version": "v1", "request_id": "r1",
+            "content": format!("{mark}: offer tea"), "trigger": "when tea is mentioned",
+        }] })),
+        ("POST", "/api/get_user_playbooks") => Case::Read(json!({ "user_playbook_id": 1 })),
+        ("POST", "/api/get_requests") => Case::Read(json!({ "request_id": "r1", "session_id": "s1" })),
+        ("POST", "/api/get_interactions" | "/api/get_profiles") => Case::Read(json!({ "user_id": "ana" })),
+        ("POST", "/api/search_user_playbooks") => Case::Read(json!({ "query": "tea" })),
+        ("POST", "/api/search_profiles" | "/api/search_interactions" | "/api/search") => Case::Read(ids()),
+        _ => return None,
+    })
+}
+
+/// Calls a route as its case says; `None` for routes that belong to nobody.
+async fn call(caller: &Caller, method: &str, path: &str, mark: &str) -> Option<Answer> {
+    let case = case(method, path, mark).unwrap_or_else(|| panic!("{method} {path} has no two-tenant case"));
+    Some(match case {
+        Case::Public => return None,
+        Case::Query(query) => caller.send("GET", &format!("{path}{query}"), None).await,
+        Case::Read(body) | Case::Write(body) => caller.post(path, &body).await,
+    })
+}
+
+fn writes(method: &str, path: &str) -> bool {
+    matches!(case(method, path, MARK), Some(Case::Write(_)))
+}
+
+/// Calls every route whose case writes.
+async fn write_everything(caller: &Caller, mark: &str) {
+    for (method, path) in api::ROUTES.into_iter().filter(|(method, path)| writes(method, path)) {
+        let answer = call(caller, method, path, mark).await.unwrap();
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        assert_eq!(answer.body["success"], true, "{path}: {}", answer.body);
+    }
+}
+
+/// What every route but the writing ones answers.
+async fn read_everything(caller: &Caller) -> BTreeMap<&'static str, (u16, Value)> {
+    let mut answers = BTreeMap::new();
+    for (method, path) in api::ROUTES.into_iter().filter(|(method, path)| !writes(method, path)) {
+        if let Some(answer) = call(caller, method, path, MARK).await {
+            answers.insert(path, (answer.status, answer.body));
+        }
+    }
+    answers
+}
+
+/// The items of an organisation.
+async fn items_of(site: &Site, org: &str) -> Vec<Item> {
+    let mut items = site.items().await;
+    let (own, below) = (format!("O#{org}"), format!("O#{org}#"));
+    items.retain(|item| {
+        let partition = item["PK"].as_s().unwrap();
+        *partition == own || partition.starts_with(&below)
+    });
+    items
+}
+
+async fn site() -> Site {
+    let switch = ("RETROSPECT_ALLOW_MY_CONFIG".to_owned(), "true".to_owned());
+    Site::with(BTreeMap::from([switch])).await
+}
+
+#[tokio::test]
+async fn an_organisation_is_answered_as_if_the_other_did_not_exist() {
+    let alone = site().await;
+    let alone = read_everything(&alone.caller("beta").await).await;
+    let site = site().await;
+    write_everything(&site.acme, MARK).await;
+    let beta = site.caller("beta").await;
+    let answers = read_everything(&beta).await;
+    for (path, answer) in &answers {
+        assert_eq!(Some(answer), alone.get(path), "{path}");
+        assert!(!answer.1.to_string().contains(MARK), "{path}: {}", answer.1);
+    }
+}
+
+#[tokio::test]
+async fn an_organisation_that_uses_the_same_ids_overwrites_nothing() {
+    let site = site().await;
+    write_everything(&site.acme, MARK).await;
+    let (items, answers) = (items_of(&site, "acme").await, read_everything(&site.acme).await);
+    let beta = site.caller("beta").await;
+    write_everything(&beta, OTHER_MARK).await;
+    site.learn().await;
+    assert_eq!(items_of(&site, "acme").await, items);
+    assert_eq!(read_everything(&site.acme).await, answers);
+    for (path, (status, body)) in read_everything(&beta).await {
+        assert!(!body.to_string().contains(MARK), "{path}: {body}");
+        assert!(status == 200, "{path}: {status} {body}");
+    }
+}
+
+#[tokio::test]
+async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
+    let site = site().await;
+    write_everything(&site.acme, MARK).await;
+    // Otherwise the other tests would pass on empty answers.
+    let silent = ["/api/whoami", "/api/my_config", "/api/learning_status"];
+    for (path, (_, body)) in read_everything(&site.acme).await {
+        assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn learning_of_the_same_user_of_two_organisations_stays_apart() {
+    let site = Site::offline().await;
+    let beta = site.caller("beta").await;
+    for (caller, food) in [(&site.acme, "peanuts"), (&beta, "shellfish")] {
+        let said = format!("I'm allergic to {food}.");
+        let body = with(request("ana", "s1", "r1", &[&said]), json!({ "session_finished": true }));
+        caller.publish(&body).await;
+    }
+    assert_eq!(site.learn().await, 2);
+    for (caller, food, other) in [(&site.acme, "peanut", "shellfish"), (&beta, "shellfish", "peanut")] {
+        let profiles = caller.profiles("ana").await.join(" ");
+        assert!(profiles.contains(food) && !profiles.contains(other), "{profiles}");
+    }
+}
+
+#[tokio::test]
+async fn a_profile_id_of_another_user_is_not_taken_over() {
+    let site = site().await;
+    let profile = |user: &str, content: &str| json!({ "user_profiles": [{
+        "profile_id": "p1", "user_id": user, "content": content,
+        "last_modified_timestamp": 1_750_000_000, "generated_from_request_id": "r1",
+    }] });
+    site.acme.ok("/api/add_user_profile", &profile("ana", "likes tea")).await;
+    let answer = site.acme.post("/api/add_user_profile", &profile("bo", "likes rum")).await;
+    assert_eq!(answer.status, 409, "{}", answer.body);
+    assert_eq!(site.acme.profiles("ana").await, ["likes tea"]);
+    assert!(site.acme.profiles("bo").await.is_empty());
+}
