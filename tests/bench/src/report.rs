@@ -120,3 +120,20 @@ impl Report {
 fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_targets_that_are_missed_are_counted() {
+        let mut report = Report::new();
+        assert_eq!(report.verdict(true), "ok");
+        assert_eq!(report.missed(), 0);
+        assert_eq!(report.verdict(false), "MISSED");
+        report.health(&[Duration::from_millis(999)], Duration::from_secs(1));
+        report.health(&[Duration::from_secs(1)], Duration::from_secs(1));
+        report.health(&[], Duration::from_secs(1));
+        assert_eq!(report.missed(), 3);
+    }
+}
