@@ -24,6 +24,8 @@ use crate::user_playbooks::UserPlaybookRow;
 const FORGOTTEN_ROWS_INLINE_MAX: usize = 2;
 /// Rows that are erased together ahead of it: each takes two items.
 const FORGOTTEN_ROWS_PER_TRANSACTION: usize = 40;
+/// Entries of the log that are rewritten together ahead of it: each may be 300 KB, a transaction 4 MB.
+const REDACTIONS_PER_TRANSACTION: usize = 10;
 
 /// Changes of profiles.
 #[derive(Debug, Clone, Default)]
@@ -94,11 +96,12 @@ impl Store {
         keys: &UserKeys<'_>,
         commit: &LearningCommit,
     ) -> Result<(), CommitError> {
-        let redactions = self.redactions(keys, &commit.profiles.delete).await?;
+        let mut redactions = self.redactions(keys, &commit.profiles.delete).await?;
         let mut rest = None;
         let forgotten = &commit.profiles.delete;
         if forgotten.len() > FORGOTTEN_ROWS_INLINE_MAX {
-            self.forget_profiles(keys, &commit.lease, forgotten).await?;
+            self.forget_profiles(keys, &commit.lease, forgotten, &redactions).await?;
+            redactions.clear();
             let mut without = commit.clone();
             without.profiles.delete.clear();
             rest = Some(without);
@@ -135,35 +138,56 @@ impl Store {
     }
 
     /// Erases rows ahead of the commit that asks for it, some at a time. A crash in between leaves the window to
-    /// be learned again, and a wish to forget bears being carried out twice.
+    /// be learned again, and a wish to forget bears being carried out twice. The log comes first: once a row is
+    /// gone, nobody asks for its traces again.
     async fn forget_profiles(
         &self,
         keys: &UserKeys<'_>,
         lease: &Lease,
         ids: &[ProfileId],
+        redactions: &[Redaction],
     ) -> Result<(), CommitError> {
+        for chunk in redactions.chunks(REDACTIONS_PER_TRANSACTION) {
+            let redact = |transaction: &mut Transaction| {
+                chunk.iter().for_each(|redaction| redaction.add_to(transaction, self));
+            };
+            self.write_ahead(keys, lease, redact).await?;
+        }
         for chunk in ids.chunks(FORGOTTEN_ROWS_PER_TRANSACTION) {
-            let mut attempt = 0;
-            loop {
-                let mut transaction = Transaction::default();
-                let (key, expression) = commit_under(keys.lease(), lease);
-                let lease_index = transaction.update(self, &key, expression);
+            let erase = |transaction: &mut Transaction| {
                 for id in chunk {
                     transaction.delete(self, &keys.profile(id), Expression::default());
                     transaction.delete(self, &keys::profile_lookup(keys.org, id), Expression::default());
                 }
-                match transaction.commit(self).await {
-                    Ok(()) => break,
-                    Err(error) if error.condition_failed(lease_index) => return Err(CommitError::Superseded),
-                    Err(error) if error.is_conflict() && attempt < ATTEMPTS_MAX => {
-                        attempt += 1;
-                        self.retries.wait(attempt).await;
-                    }
-                    Err(error) => return Err(error.into_store_error("forget profiles").into()),
-                }
-            }
+            };
+            self.write_ahead(keys, lease, erase).await?;
         }
         Ok(())
+    }
+
+    /// Writes under the lease, ahead of a commit.
+    async fn write_ahead(
+        &self,
+        keys: &UserKeys<'_>,
+        lease: &Lease,
+        fill: impl Fn(&mut Transaction) + Send,
+    ) -> Result<(), CommitError> {
+        let mut attempt = 0;
+        loop {
+            let mut transaction = Transaction::default();
+            let (key, expression) = commit_under(keys.lease(), lease);
+            let lease_index = transaction.update(self, &key, expression);
+            fill(&mut transaction);
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.condition_failed(lease_index) => return Err(CommitError::Superseded),
+                Err(error) if error.is_conflict() && attempt < ATTEMPTS_MAX => {
+                    attempt += 1;
+                    self.retries.wait(attempt).await;
+                }
+                Err(error) => return Err(error.into_store_error("forget profiles").into()),
+            }
+        }
     }
 
     /// Whether exactly this commit is in place.

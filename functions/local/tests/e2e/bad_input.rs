@@ -43,17 +43,26 @@ fn wrong_publishes() -> Vec<(Value, &'static str)> {
         (with(base(), json!({ "interaction_data_list": [] })), "interaction_data_list"),
         (with(base(), json!({ "interaction_data_list": {} })), "interaction_data_list"),
         (with(base(), json!({ "interaction_data_list": ["hello"] })), "interaction_data_list"),
-        (with(base(), json!({ "retrieval_experiment_arm": "sideways", "retrieval_experiment_id": "e" })),
-            "retrieval_experiment_arm"),
+        (
+            with(base(), json!({ "retrieval_experiment_arm": "sideways", "retrieval_experiment_id": "e" })),
+            "retrieval_experiment_arm",
+        ),
         (turn(json!({ "content": 5 })), "content"),
         (turn(json!({ "content": "x", "role": [] })), "role"),
         (turn(json!({ "content": "x", "user_action": "dance" })), "user_action"),
         (turn(json!({ "content": "x", "created_at": "yesterday" })), "created_at"),
         (turn(json!({ "content": "x", "tools_used": [{}] })), "tool_name"),
         (turn(json!({ "content": "x", "citations": [{ "kind": "rumour", "real_id": "1" }] })), "kind"),
-        (turn(json!({ "content": "x", "retrieved_learnings": [{ "kind": "profile", "learning_id": "" }] })),
-            "learning_id"),
-        (turn(json!({ "content": "x", "interacted_image_url": "javascript:alert(1)" })), "interacted_image_url"),
+        (
+            turn(
+                json!({ "content": "x", "retrieved_learnings": [{ "kind": "profile", "learning_id": "" }] }),
+            ),
+            "learning_id",
+        ),
+        (
+            turn(json!({ "content": "x", "interacted_image_url": "javascript:alert(1)" })),
+            "interacted_image_url",
+        ),
         (turn(json!({ "content": "nul \u{0} inside" })), "content"),
     ]
 }
@@ -67,7 +76,8 @@ async fn a_publish_that_is_not_valid_names_the_field_and_stores_nothing() {
         let shown = body.to_string().chars().take(200).collect::<String>();
         assert_eq!(answer.status, 422, "{shown}: {}", answer.body);
         let faults = answer.body["detail"].as_array().unwrap();
-        let named = faults.iter().flat_map(|fault| fault["loc"].as_array().unwrap()).any(|part| part == field);
+        let named =
+            faults.iter().flat_map(|fault| fault["loc"].as_array().unwrap()).any(|part| part == field);
         assert!(named, "{shown}: {}", answer.body);
     }
     assert_eq!(site.items().await, items);
@@ -151,8 +161,16 @@ async fn other_routes_name_the_field_too_and_store_nothing() {
     let profiles = |more: Value| json!({ "user_profiles": [with(profile.clone(), more)] });
     let cases = [
         ("/api/add_user_profile", profiles(json!({ "profile_id": " " })), "profile_id"),
-        ("/api/add_user_profile", profiles(json!({ "profile_time_to_live": "a_while" })), "profile_time_to_live"),
-        ("/api/add_user_profile", profiles(json!({ "last_modified_timestamp": "now" })), "last_modified_timestamp"),
+        (
+            "/api/add_user_profile",
+            profiles(json!({ "profile_time_to_live": "a_while" })),
+            "profile_time_to_live",
+        ),
+        (
+            "/api/add_user_profile",
+            profiles(json!({ "last_modified_timestamp": "now" })),
+            "last_modified_timestamp",
+        ),
         ("/api/add_user_profile", json!({ "user_profiles": [] }), "user_profiles"),
         ("/api/add_user_playbook", json!({ "user_playbooks": [{ "content": "x" }] }), "agent_version"),
         ("/api/get_profiles", json!({}), "user_id"),
@@ -169,7 +187,11 @@ async fn other_routes_name_the_field_too_and_store_nothing() {
     for (path, body, field) in cases {
         let answer = site.acme.post(path, &body).await;
         assert_eq!(answer.status, 422, "{path} {body}: {}", answer.body);
-        assert!(answer.body["detail"].to_string().contains(&format!("\"{field}\"")), "{path}: {}", answer.body);
+        assert!(
+            answer.body["detail"].to_string().contains(&format!("\"{field}\"")),
+            "{path}: {}",
+            answer.body
+        );
     }
     assert_eq!(site.items().await, items);
 }

@@ -45,7 +45,8 @@ async fn a_secret_is_masked_when_read_and_kept_when_the_mask_is_written_back() {
     assert_eq!(key_of(&read), MASKED);
     let changed = with(read, json!({ "agent_context_prompt": "a tea shop" }));
     site.acme.ok("/api/set_config", &changed).await;
-    let body = with(request("ana", "s1", "r1", &["fact: Ana likes tea"]), json!({ "session_finished": true }));
+    let body =
+        with(request("ana", "s1", "r1", &["fact: Ana likes tea"]), json!({ "session_finished": true }));
     site.acme.publish(&body).await;
     site.learn().await;
     assert_eq!(site.acme.profiles("ana").await, ["Ana likes tea"]);
@@ -84,7 +85,8 @@ async fn of_two_changes_at_once_one_is_told_to_look_again() {
     let site = Site::offline().await;
     let before = site.cost();
     // The first write is held up until the second one is done.
-    let held = Rule::new(Action::Delay(Duration::from_secs(60))).service("dynamodb").operation("PutItem").first(1);
+    let held =
+        Rule::new(Action::Delay(Duration::from_secs(60))).service("dynamodb").operation("PutItem").first(1);
     site.deployment.hub.set_faults(FaultPlan::new(1).rule(held));
     let wider = json!({ "window_size": 30 });
     let late = site.acme.post("/api/update_config", &wider);

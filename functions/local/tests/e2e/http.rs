@@ -4,8 +4,17 @@ use serde_json::json;
 
 use crate::support::Site;
 
-const PUBLIC: [&str; 9] =
-    ["/", "/health", "/health/live", "/health/ready", "/healthz", "/meta/version", "/docs", "/redoc", "/openapi.json"];
+const PUBLIC: [&str; 9] = [
+    "/",
+    "/health",
+    "/health/live",
+    "/health/ready",
+    "/healthz",
+    "/meta/version",
+    "/docs",
+    "/redoc",
+    "/openapi.json",
+];
 
 #[tokio::test]
 async fn who_brings_no_key_reads_public_pages_and_nothing_else() {

@@ -21,6 +21,21 @@ async fn a_repeated_call_gets_the_first_receipt_and_stores_nothing() {
 }
 
 #[tokio::test]
+async fn a_repeated_call_is_told_how_far_the_learning_is_by_now() {
+    let site = Site::offline().await;
+    let body =
+        with(request("ana", "s1", "r1", &["I'm allergic to nuts."]), json!({ "session_finished": true }));
+    assert_eq!(site.acme.publish(&body).await["learning_status"], "deferred");
+    site.learn().await;
+    let repeated = site.acme.publish(&body).await;
+    assert_eq!(
+        (&repeated["learning_status"], &repeated["learning_reason"]),
+        (&json!("done"), &json!("covered"))
+    );
+    assert_eq!(repeated["profiles_added"], 1);
+}
+
+#[tokio::test]
 async fn another_payload_under_the_same_id_is_refused_in_words() {
     let site = Site::offline().await;
     site.acme.publish(&request("ana", "s1", "r1", &["hello"])).await;

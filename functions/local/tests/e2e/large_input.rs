@@ -15,7 +15,8 @@ const INLINE_BYTES: usize = 32 * 1024;
 
 fn turns(count: usize, bytes: usize) -> Value {
     let filler = "é".repeat(bytes / 2);
-    let turns: Vec<Value> = (0..count).map(|n| json!({ "role": "User", "content": format!("{n} {filler}") })).collect();
+    let turns: Vec<Value> =
+        (0..count).map(|n| json!({ "role": "User", "content": format!("{n} {filler}") })).collect();
     with(request("ana", "s1", &format!("r{count}"), &[]), json!({ "interaction_data_list": turns }))
 }
 
@@ -130,7 +131,9 @@ fn images(model: &ModelServer) -> Vec<String> {
     let requests = model.requests().into_iter().filter(|request| purpose(request) == Purpose::Profiles);
     let shown = requests.flat_map(|request| {
         let text = request.body["messages"].to_string();
-        text.match_indices("data:image/").map(|(at, _)| text[at..].split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
+        text.match_indices("data:image/")
+            .map(|(at, _)| text[at..].split('"').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
     });
     shown.collect()
 }

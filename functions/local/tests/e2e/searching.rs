@@ -35,31 +35,45 @@ async fn a_japanese_query_finds_japanese_memory() {
     let site = Site::offline().await;
     remember(&site, "p1", "ミカさんは京都に住んでいます", json!({})).await;
     remember(&site, "p2", "静かな部屋が好きです", json!({})).await;
-    for (query, expected) in [("京都", "ミカさんは京都に住んでいます"), ("どんな部屋が良いですか", "静かな部屋が好きです")] {
+    for (query, expected) in
+        [("京都", "ミカさんは京都に住んでいます"), ("どんな部屋が良いですか", "静かな部屋が好きです")]
+    {
         let found = search(&site, json!({ "query": query, "top_k": 1 })).await;
         assert_eq!(ranked(&found["profiles"]), [expected], "{query}");
     }
 }
 
-#[tokio::test]
-async fn what_a_user_asks_to_forget_is_in_no_memory_and_in_no_log_of_it() {
-    let model = attentive_model().await;
-    let site = Site::with(provider(&model)).await;
-    for (id, said) in [("r1", "fact: Ana likes jazz"), ("r2", "fact: Ana has a cat"), ("r3", "forget: jazz")] {
-        let body = with(request("ana", id, id, &[said]), json!({ "session_finished": true }));
+/// Learns each of these in a session of its own.
+async fn learn_each(site: &Site, said: &[String]) {
+    for (n, said) in said.iter().enumerate() {
+        let id = format!("r{n}");
+        let body = with(request("ana", &id, &id, &[said]), json!({ "session_finished": true }));
         site.acme.publish(&body).await;
         site.learn().await;
     }
-    assert_eq!(site.acme.profiles("ana").await, ["Ana has a cat"]);
-    let all = site.acme.get("/api/get_all_profiles?query=jazz").await;
-    assert!(contents(&all["user_profiles"]).is_empty(), "{all}");
-    let found = search(&site, json!({ "query": "what music does she like" })).await;
-    assert!(!found["profiles"].to_string().contains("jazz"), "{found}");
-    // The conversation itself stays; only what was made of it goes.
-    for item in site.items().await {
-        let key = item["SK"].as_s().unwrap();
-        assert!(key.starts_with("R#") || !format!("{item:?}").contains("jazz"), "{key} speaks of it");
-        assert!(!key.starts_with("PCL#") || format!("{item:?}").contains("cat"), "{key} is left empty");
+}
+
+#[tokio::test]
+async fn what_a_user_asks_to_forget_is_in_no_memory_and_in_no_log_of_it() {
+    // Few rows are forgotten with the commit, many ahead of it.
+    for rows in [1, 2, 3, 12] {
+        let model = attentive_model().await;
+        let site = Site::with(provider(&model)).await;
+        let mut said: Vec<String> =
+            (0..rows).map(|n| format!("fact: Ana likes jazz of {}", 1950 + n)).collect();
+        said.extend(["fact: Ana has a cat".to_owned(), "forget: jazz".to_owned()]);
+        learn_each(&site, &said).await;
+        assert_eq!(site.acme.profiles("ana").await, ["Ana has a cat"], "{rows}");
+        let all = site.acme.get("/api/get_all_profiles?query=jazz").await;
+        assert!(contents(&all["user_profiles"]).is_empty(), "{all}");
+        let found = search(&site, json!({ "query": "what music does she like" })).await;
+        assert!(!found["profiles"].to_string().contains("jazz"), "{found}");
+        // The conversation itself stays; only what was made of it goes.
+        for item in site.items().await {
+            let (key, shown) = (item["SK"].as_s().unwrap(), format!("{item:?}"));
+            assert!(key.starts_with("R#") || !shown.contains("jazz"), "{key} speaks of it, {rows}");
+            assert!(!key.starts_with("PCL#") || shown.contains("cat"), "{key} is left empty, {rows}");
+        }
     }
 }
 
@@ -85,7 +99,8 @@ async fn what_is_no_longer_true_is_not_found() {
 async fn a_threshold_a_limit_and_tags_narrow_what_is_found() {
     let site = Site::offline().await;
     remember(&site, "p1", "Ana drinks oolong tea", json!({ "tags": ["drink"] })).await;
-    remember(&site, "p2", "Ana drinks green tea in the morning", json!({ "tags": ["drink", "morning"] })).await;
+    remember(&site, "p2", "Ana drinks green tea in the morning", json!({ "tags": ["drink", "morning"] }))
+        .await;
     remember(&site, "p3", "Ana's car is red", json!({})).await;
     let found = search(&site, json!({ "query": "tea", "top_k": 10 })).await;
     assert_eq!(contents(&found["profiles"]).len(), 2, "{found}");
@@ -103,7 +118,8 @@ async fn a_threshold_a_limit_and_tags_narrow_what_is_found() {
 async fn without_a_query_the_newest_come_first() {
     let site = Site::offline().await;
     for (n, at) in [(1, NOW - 30), (2, NOW - 10), (3, NOW - 20)] {
-        remember(&site, &format!("p{n}"), &format!("fact {n}"), json!({ "last_modified_timestamp": at })).await;
+        remember(&site, &format!("p{n}"), &format!("fact {n}"), json!({ "last_modified_timestamp": at }))
+            .await;
     }
     let found = site.acme.ok("/api/search_profiles", &json!({ "user_id": "ana", "top_k": 2 })).await;
     assert_eq!(ranked(&found["user_profiles"]), ["fact 2", "fact 3"]);
@@ -113,7 +129,8 @@ async fn without_a_query_the_newest_come_first() {
 async fn who_asks_to_be_answered_as_a_stranger_is() {
     let site = Site::offline().await;
     remember(&site, "p1", "Ana's preferences: window seats", json!({})).await;
-    for query in ["please ignore my preferences", "我的偏好不要考虑", "私の好みは無視してください"] {
+    for query in ["please ignore my preferences", "我的偏好不要考虑", "私の好みは無視してください"]
+    {
         let found = search(&site, json!({ "query": query })).await;
         assert_eq!(found["success"], true);
         assert!(contents(&found["profiles"]).is_empty(), "{query}: {found}");
@@ -130,7 +147,9 @@ async fn a_session_is_told_each_thing_once() {
     remember(&site, "p1", "Ana drinks tea", json!({})).await;
     let found = |session: &'static str| {
         let site = &site;
-        async move { contents(&search(site, json!({ "query": "tea", "session_id": session })).await["profiles"]).len() }
+        async move {
+            contents(&search(site, json!({ "query": "tea", "session_id": session })).await["profiles"]).len()
+        }
     };
     assert_eq!(found("s1").await, 1);
     assert_eq!(found("s1").await, 0);

@@ -27,7 +27,9 @@ enum Case {
 fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
     let ids = || json!({ "user_id": "ana", "query": "tea", "top_k": 50 });
     Some(match (method, path) {
-        ("GET", "/" | "/health" | "/health/live" | "/health/ready" | "/healthz" | "/meta/version") => Case::Public,
+        ("GET", "/" | "/health" | "/health/live" | "/health/ready" | "/healthz" | "/meta/version") => {
+            Case::Public
+        }
         ("GET", "/openapi.json" | "/docs" | "/redoc") => Case::Public,
         ("GET", "/api/whoami" | "/api/my_config" | "/api/get_config") => Case::Query(""),
         ("GET", "/api/learning_status") => Case::Query("?request_id=r1"),
@@ -38,7 +40,9 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
             "agent_context_prompt": format!("the {mark} agent"),
             "api_key_config": { "openai": { "api_key": format!("sk-{mark}-0123456789") } },
         })),
-        ("POST", "/api/update_config") => Case::Write(json!({ "agent_context_prompt": format!("{mark} again") })),
+        ("POST", "/api/update_config") => {
+            Case::Write(json!({ "agent_context_prompt": format!("{mark} again") }))
+        }
         ("POST", "/api/publish_interaction") => {
             let said = format!("{mark}: I am allergic to tea");
             Case::Write(with(request("ana", "s1", "r1", &[&said]), json!({ "source": mark })))
@@ -170,10 +174,12 @@ async fn learning_of_the_same_user_of_two_organisations_stays_apart() {
 #[tokio::test]
 async fn a_profile_id_of_another_user_is_not_taken_over() {
     let site = site().await;
-    let profile = |user: &str, content: &str| json!({ "user_profiles": [{
+    let profile = |user: &str, content: &str| {
+        json!({ "user_profiles": [{
         "profile_id": "p1", "user_id": user, "content": content,
         "last_modified_timestamp": 1_750_000_000, "generated_from_request_id": "r1",
-    }] });
+    }] })
+    };
     site.acme.ok("/api/add_user_profile", &profile("ana", "likes tea")).await;
     let answer = site.acme.post("/api/add_user_profile", &profile("bo", "likes rum")).await;
     assert_eq!(answer.status, 409, "{}", answer.body);
