@@ -6,5 +6,10 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod learn_messages;
+mod learn_store_faults;
 mod learn_workers;
+mod process;
+mod publish_faults;
+mod simulation;
 mod support;
+mod sweep_faults;

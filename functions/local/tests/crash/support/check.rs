@@ -75,9 +75,13 @@ pub(crate) async fn check_user(process: &Process, user: &str, calls: &[(Publish,
             LearningKind::Profile => {
                 store.profiles(&keys).await.unwrap().into_iter().map(|row| row.profile.content).collect()
             }
-            LearningKind::Playbook => {
-                store.user_playbooks(&keys).await.unwrap().into_iter().map(|row| row.playbook.content).collect()
-            }
+            LearningKind::Playbook => store
+                .user_playbooks(&keys)
+                .await
+                .unwrap()
+                .into_iter()
+                .map(|row| row.playbook.content)
+                .collect(),
         };
         let windows = check_windows(process, user, kind, &documents).await;
         check_rows(user, kind, &windows, rows);
@@ -104,7 +108,10 @@ fn check_documents(user: &str, count: i64, documents: &[RequestDocument], calls:
         let call = known[id];
         let said: Vec<_> = document.interactions.iter().map(|turn| turn.content.clone()).collect();
         assert_eq!(said, (0..call.size).map(|index| call.mark(index)).collect::<Vec<_>>(), "{user}: {id}");
-        assert!(document.interactions.iter().all(|turn| ids.insert(turn.interaction_id)), "{user}: unique ids");
+        assert!(
+            document.interactions.iter().all(|turn| ids.insert(turn.interaction_id)),
+            "{user}: unique ids"
+        );
     }
     assert_eq!(position, count, "{user}: the head counts what is stored");
     for (call, fate) in calls {
@@ -122,7 +129,8 @@ async fn check_sessions(process: &Process, user: &str, documents: &[RequestDocum
     let org = org();
     let user_hash = hash(user);
     for (session, requests) in counts {
-        let record = process.app.services.store.session(&keys(&org, &user_hash), session).await.unwrap().unwrap();
+        let record =
+            process.app.services.store.session(&keys(&org, &user_hash), session).await.unwrap().unwrap();
         assert_eq!(record.requests, requests, "{user}: session {session}");
     }
 }
@@ -153,7 +161,11 @@ async fn check_windows(
         assert_eq!(passed_over, 0, "{user} {kind:?}: a gap before {receipt:?}");
         end = receipt.end;
         let new: Vec<String> = eligible.range(receipt.start..end).map(|(_, mark)| mark.clone()).collect();
-        assert_eq!(receipt.new_interactions, i64::try_from(new.len()).unwrap(), "{user} {kind:?}: {receipt:?}");
+        assert_eq!(
+            receipt.new_interactions,
+            i64::try_from(new.len()).unwrap(),
+            "{user} {kind:?}: {receipt:?}"
+        );
         assert_eq!((receipt.added, receipt.gate), (1, true), "{user} {kind:?}: {receipt:?}");
         windows.push(new);
     }

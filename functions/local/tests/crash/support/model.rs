@@ -148,11 +148,12 @@ fn respond(purpose: &str, text: &str) -> ChatResponse {
             });
             finish(&json!({ "playbooks": [playbook] }))
         }
-        "profile_deduplication" => answer(
-            &json!({ "duplicate_groups": [], "unique_ids": ["NEW-0"], "deletions": [] }).to_string(),
-        ),
+        "profile_deduplication" => {
+            answer(&json!({ "duplicate_groups": [], "unique_ids": ["NEW-0"], "deletions": [] }).to_string())
+        }
         "playbook_consolidation" => answer(
-            &json!({ "decisions": [{ "kind": "independent", "reason": "new", "new_id": "NEW-0" }] }).to_string(),
+            &json!({ "decisions": [{ "kind": "independent", "reason": "new", "new_id": "NEW-0" }] })
+                .to_string(),
         ),
         _ => answer("true"),
     }

@@ -10,7 +10,8 @@ use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName
 use axum::Router;
 use axum::body::Body;
 use domain::ids::{OrgId, UserHash, UserId};
-use domain::time::Clock;
+use domain::learning::LearningKind;
+use domain::time::{Clock, EpochSeconds};
 use http::StatusCode;
 use http_body_util::BodyExt;
 use learning::services::Ids;
@@ -88,7 +89,8 @@ impl World {
         let chance = std::sync::Mutex::new(Chance::new(7));
         let random = move || (chance.lock().unwrap().next() >> 11) as f64 / (1_u64 << 53) as f64;
         let world = AppWorld {
-            aws: self.hub.sdk_config(),
+            // Without the SDK's waits between tries, whose length is left to real chance.
+            aws: self.hub.sdk_config_without_backoff(),
             clock: Arc::clone(&self.clock),
             ids: self.ids.clone(),
             random: Arc::new(random),
@@ -99,7 +101,7 @@ impl World {
         Process {
             router: api::router(Arc::clone(&app)),
             app,
-            sqs: aws_sdk_sqs::Client::new(&self.hub.sdk_config()),
+            sqs: aws_sdk_sqs::Client::new(&self.hub.sdk_config_without_backoff()),
             queue: self.learn_queue.clone(),
             dead_letters: self.dead_letters.clone(),
         }
@@ -160,6 +162,18 @@ impl Process {
         status
     }
 
+    /// When a worker should look at a user.
+    pub(crate) async fn due_at(&self, user: &str) -> Option<EpochSeconds> {
+        let (org, user) = (org(), hash(user));
+        self.app.services.store.head(&keys(&org, &user)).await.unwrap().and_then(|head| head.due_at)
+    }
+
+    /// Eligible interactions of a user that profiles were learned from.
+    pub(crate) async fn learned(&self, user: &str) -> i64 {
+        let (org, user) = (org(), hash(user));
+        self.app.services.store.cursor(&keys(&org, &user), LearningKind::Profile).await.unwrap().learned
+    }
+
     /// What `learning_status` says of a request.
     pub(crate) async fn learning_status(&self, request: &str) -> Value {
         let (status, answer) =
@@ -170,7 +184,12 @@ impl Process {
 
     /// Receives one message; `None` when the queue has none to give, or is out of reach.
     pub(crate) async fn receive(&self) -> Option<Message> {
+        self.receive_within(0).await
+    }
+
+    async fn receive_within(&self, wait_seconds: i32) -> Option<Message> {
         let receive = self.sqs.receive_message().queue_url(&self.queue).max_number_of_messages(1);
+        let receive = receive.wait_time_seconds(wait_seconds);
         let answer = receive.message_system_attribute_names(MessageSystemAttributeName::All).send().await;
         answer.ok()?.messages.unwrap_or_default().pop()
     }
@@ -191,7 +210,12 @@ impl Process {
 
     /// What a mapping does with one message: receive, handle, delete unless it failed. `None` when none came.
     pub(crate) async fn work_once(&self) -> Option<bool> {
-        let message = self.receive().await?;
+        self.work_within(0).await
+    }
+
+    /// As [`Self::work_once`], waiting for a message as long as that, 20 seconds at most.
+    pub(crate) async fn work_within(&self, wait_seconds: i32) -> Option<bool> {
+        let message = self.receive_within(wait_seconds).await?;
         let failures = self.handle(std::slice::from_ref(&message)).await.batch_item_failures;
         if failures.is_empty() {
             self.delete(&message).await;
