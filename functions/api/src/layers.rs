@@ -117,9 +117,13 @@ async fn correlate(State(app): State<Arc<App>>, request: Request, next: Next) ->
         method = request.method().as_str(),
         path = request.uri().path(),
     );
+    // Health checks wait for nothing.
+    let is_probe = is_public(request.method(), request.uri());
     let is_https = request.uri().scheme_str() == Some("https") || forwarded_https(request.headers());
     let mut response = next.run(request).instrument(span).await;
-    app.usage.flush_if_due(&app.services.store).await;
+    if !is_probe {
+        app.usage.flush_if_due(&app.services.store).await;
+    }
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert("x-correlation-id", id);

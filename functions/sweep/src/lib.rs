@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::time::EpochMillis;
+use futures::future::join_all;
 use runtime::App;
 use store::{DUE_SHARDS, DueEntry, DueUser, StoreError};
 use wake::WakeReason;
@@ -35,7 +36,10 @@ pub struct Swept {
 /// [`StoreError`] when the index cannot be read; the next sweep tries again.
 pub async fn handle(app: &Arc<App>, deadline_ms: EpochMillis) -> Result<Swept, StoreError> {
     let mut swept = Swept::default();
-    for shard in 0..DUE_SHARDS {
+    // Each sweep begins at another shard, so that a full one does not keep the others waiting.
+    let first =
+        u32::try_from(app.services.clock.now().div_euclid(60).rem_euclid(i64::from(DUE_SHARDS))).unwrap_or(0);
+    for shard in (0..DUE_SHARDS).map(|step| (first + step) % DUE_SHARDS) {
         loop {
             if app.services.clock.now_ms() > deadline_ms - RESERVE_MS {
                 return Ok(swept);
@@ -43,8 +47,8 @@ pub async fn handle(app: &Arc<App>, deadline_ms: EpochMillis) -> Result<Swept, S
             let due_before = app.services.clock.now() - GRACE_SECONDS;
             let due = app.services.store.due_entries(shard, due_before, PAGE_ENTRIES).await?;
             let before = swept;
-            for entry in &due {
-                match settle(app, entry).await {
+            for settled in join_all(due.iter().map(|entry| settle(app, entry))).await {
+                match settled {
                     Ok(Settled::Woken) => swept.woken += 1,
                     Ok(Settled::CarriedOut) => swept.carried_out += 1,
                     Ok(Settled::Gone) => {}
@@ -96,8 +100,11 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
 /// Wakes one user and moves the entry; `false` when it was not overdue any more.
 async fn wake(app: &App, due: &DueUser) -> Result<bool, String> {
     let now = app.services.clock.now();
-    // First the wake, then the mark: a crash in between wakes twice, which does no harm.
+    // The index lags: the mark tells whether the entry is as it says. A crash before the wake costs one round.
+    let moved = app.services.store.push_due(due, now + AGAIN_SECONDS).await;
+    if !moved.map_err(|error| error.to_string())? {
+        return Ok(false);
+    }
     let sent = app.services.wakes.learn(&due.org, &due.user, WakeReason::Swept, now).await;
-    sent.map_err(|error| error.to_string())?;
-    app.services.store.push_due(due, now + AGAIN_SECONDS).await.map_err(|error| error.to_string())
+    sent.map(|()| true).map_err(|error| error.to_string())
 }

@@ -10,10 +10,13 @@ use crate::windows::{HeadCounters, is_due_on_arrival};
 #[must_use]
 pub fn admit(head: &Head, policy: &AdmissionPolicy, now: EpochSeconds) -> Admission {
     let asks = policy.force || policy.session_finished;
-    let eligible = LearningKind::ALL.into_iter().filter(|kind| policy.of(*kind).eligible);
     let mut any_eligible = false;
-    for kind in eligible {
-        any_eligible = true;
+    for kind in LearningKind::ALL {
+        let waiting = head.admitted(kind) > head.learned(kind);
+        if !policy.of(kind).eligible && !(asks && waiting) {
+            continue;
+        }
+        any_eligible |= policy.of(kind).eligible;
         let counters = HeadCounters {
             eligible: count(head.admitted(kind)),
             completed_eligible: count(head.learned(kind)),

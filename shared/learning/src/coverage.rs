@@ -49,6 +49,21 @@ pub async fn coverage(
     span: Range<i64>,
     policy: &AdmissionPolicy,
 ) -> Result<Coverage, StoreError> {
+    let seen = look(services, org, user, span.clone(), policy).await?;
+    if seen.reason != LearningReason::WaitingForWindow {
+        return Ok(seen);
+    }
+    // A worker may have finished between the looks at the cursor and at the head.
+    look(services, org, user, span, policy).await
+}
+
+async fn look(
+    services: &Services,
+    org: &OrgId,
+    user: &UserHash,
+    span: Range<i64>,
+    policy: &AdmissionPolicy,
+) -> Result<Coverage, StoreError> {
     let keys = UserKeys { org, user };
     let mut open: Option<Cursor> = None;
     let mut added = [0; 2];

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use domain::ids::{OrgId, hash_hex};
 use domain::time::EpochSeconds;
 use llm::{EmbedError, EmbeddingModel, EmbeddingPurpose};
 use parking_lot::Mutex;
@@ -66,7 +67,7 @@ struct Remembered {
 
 /// Vectors of recent queries, so that a repeated search does not ask a provider again.
 #[derive(Debug, Default)]
-pub struct QueryVectors(Mutex<HashMap<(String, String), Remembered>>);
+pub struct QueryVectors(Mutex<HashMap<(OrgId, String, String), Remembered>>);
 
 impl QueryVectors {
     /// The vector of a query. Local models are asked each time: that is cheaper than remembering.
@@ -75,6 +76,7 @@ impl QueryVectors {
     /// [`EmbedError`] when the provider fails: the search is then by words, and says so.
     pub async fn get(
         &self,
+        org: &OrgId,
         model: &dyn EmbeddingModel,
         query: &str,
         now: EpochSeconds,
@@ -83,7 +85,9 @@ impl QueryVectors {
             return embed(model, query).await;
         }
         let words: Vec<&str> = query.split_whitespace().collect();
-        let key = (model.model_name().to_owned(), words.join(" ").to_lowercase());
+        // Of each organisation its own: one may have brought an endpoint of its own under a common model name.
+        let query_hash = hash_hex(&words.join(" ").to_lowercase());
+        let key = (org.clone(), model.model_name().to_owned(), query_hash);
         if let Some(known) = self.0.lock().get(&key).filter(|known| now - known.at < QUERY_SECONDS_MAX) {
             return Ok(known.vector.clone());
         }

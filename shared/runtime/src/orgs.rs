@@ -236,7 +236,10 @@ impl Orgs {
         if all.len() >= ORGS_MAX && !all.contains_key(org) {
             all.clear();
         }
-        all.insert(org.clone(), (self.store.clock().now(), Arc::clone(loaded)));
+        // A slow read must not put an older version over what was saved meanwhile.
+        if all.get(org).is_none_or(|(_, known)| known.version <= loaded.version) {
+            all.insert(org.clone(), (self.store.clock().now(), Arc::clone(loaded)));
+        }
     }
 }
 

@@ -116,6 +116,9 @@ impl Store {
                 Ok(()) => return Ok(()),
                 Err(error) if error.condition_failed(lease) => return Err(CommitError::Superseded),
                 Err(error) if error.is_conflict() => {}
+                Err(error @ TransactionError::Cancelled(_)) if error.is_refusal() => {
+                    return Err(error.into_store_error("commit window").into());
+                }
                 Err(TransactionError::Cancelled(_)) => {
                     // The cursor or a row is not as it was read; the cursor may be ours already, when the
                     // answer to an earlier attempt was lost.
@@ -153,7 +156,8 @@ impl Store {
             };
             self.write_ahead(keys, lease, redact).await?;
         }
-        for chunk in ids.chunks(FORGOTTEN_ROWS_PER_TRANSACTION) {
+        // Tombstones stand last and go first: once a row is gone, nothing leads to its earlier wordings.
+        for chunk in ids.rchunks(FORGOTTEN_ROWS_PER_TRANSACTION) {
             let erase = |transaction: &mut Transaction| {
                 for id in chunk {
                     transaction.delete(self, &keys.profile(id), Expression::default());

@@ -17,6 +17,8 @@ pub const LEASE_MS: i64 = 300_000;
 /// A lease that was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
+    /// Who holds it.
+    pub owner: String,
     /// Fences every commit made under it.
     pub epoch: i64,
     /// The purge epoch when it was taken: inputs read under it must not outlive an erasure.
@@ -69,6 +71,7 @@ impl Store {
             Some(item) => {
                 let reader = ItemReader(&item);
                 Ok(Lease {
+                    owner: owner.to_owned(),
                     epoch: reader.number(EPOCH)?,
                     purge_epoch: reader.count(PURGE_EPOCH),
                     until_ms: until,
@@ -88,8 +91,10 @@ impl Store {
     pub async fn renew_lease(&self, keys: &UserKeys<'_>, lease: &mut Lease) -> Result<(), LeaseError> {
         let until = self.clock.now_ms() + LEASE_MS;
         let expression = Expression::new(format!("SET {UNTIL} = :until"))
-            .condition(format!("{EPOCH} = :mine"))
+            // Not one that was given back meanwhile.
+            .condition(format!("{EPOCH} = :mine AND {OWNER} = :me"))
             .value(":until", number(until))
+            .value(":me", text(&lease.owner))
             .value(":mine", number(lease.epoch));
         if self.update_one(&keys.lease(), expression).await?.is_none() {
             return Err(LeaseError::Busy);

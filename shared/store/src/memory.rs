@@ -16,7 +16,9 @@ use crate::transaction::{Expression, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
 
 /// Rows that one transaction of a direct write holds: each takes two items, and one is the version.
-const ROWS_PER_TRANSACTION: usize = 40;
+const ROWS_PER_TRANSACTION: usize = 24;
+/// Longest JSON of a row that a caller writes, in bytes: so many of them stay below the 4 MB of a transaction.
+pub const ROW_BYTES_MAX: usize = 128 * 1024;
 
 /// Why a direct write was refused.
 #[derive(Debug, thiserror::Error)]

@@ -19,15 +19,10 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Where the large interactions of a request are kept. The payload hash makes a repeat write the same object,
-/// and another request with the same id another one.
-pub(crate) fn request_object(
-    org: &OrgId,
-    user: &UserHash,
-    request: &RequestId,
-    payload_hash: &str,
-) -> String {
-    format!("o/{org}/u/{}/r/{}/{payload_hash}.json", user.as_str(), request.hash())
+/// Where the large interactions of a request are kept. The digest of the body itself makes a repeat write the same
+/// object, and another body with the same request id another one.
+pub(crate) fn request_object(org: &OrgId, user: &UserHash, request: &RequestId, body_digest: &str) -> String {
+    format!("o/{org}/u/{}/r/{}/{body_digest}.json", user.as_str(), request.hash())
 }
 
 /// Where the image of one interaction of a request is kept.

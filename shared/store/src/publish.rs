@@ -99,7 +99,19 @@ impl Store {
     ) -> Result<Published, PublishError> {
         let user = UserHash::of(&new.request.user_id);
         let keys = UserKeys { org, user: &user };
-        let document = self.store_large_parts(&keys, new).await?;
+        let (document, uploads) = large_parts(&keys, new)?;
+        if !uploads.is_empty() {
+            // What will be refused is refused before anything is stored, and a repeat overwrites nothing.
+            if self.request_receipt(org, &new.request.request_id).await?.is_some() {
+                return self.already_stored(org, new, Admission::Nothing).await;
+            }
+            if self.head(&keys).await?.is_some_and(|head| head.barred) {
+                return Err(PublishError::Barred);
+            }
+            for (object, body) in uploads {
+                self.objects.put(&object, body).await?;
+            }
+        }
         for attempt in 0..ATTEMPTS_MAX {
             if attempt > 0 {
                 self.retries.wait(attempt).await;
@@ -115,7 +127,9 @@ impl Store {
             match transaction.commit(self).await {
                 Ok(()) => return Ok(Published { first_position, repeated: false, admission }),
                 Err(error) if error.condition_failed(placed.lookup) => {
-                    return self.already_stored(org, new, Admission::Nothing).await;
+                    // After a first attempt it may be our own write whose answer was lost: then nobody was woken.
+                    let admission = if attempt > 0 { admission } else { Admission::Nothing };
+                    return self.already_stored(org, new, admission).await;
                 }
                 // Another publish of this user came first: look again.
                 Err(error) if error.condition_failed(placed.head) || error.is_conflict() => {}
@@ -150,29 +164,6 @@ impl Store {
         } else {
             Err(PublishError::RequestIdInUse(receipt))
         }
-    }
-
-    /// Writes to S3 what does not fit the item, before anything points to it.
-    async fn store_large_parts(
-        &self,
-        keys: &UserKeys<'_>,
-        new: &NewRequest,
-    ) -> Result<EncodedDocument, StoreError> {
-        let mut interactions = new.interactions.clone();
-        for interaction in &mut interactions {
-            if !interaction.image_encoding.is_empty() {
-                let image = std::mem::take(&mut interaction.image_encoding).into_bytes();
-                let object = image_object(keys.org, keys.user, &new.request.request_id, &digest(&image));
-                self.objects.put(&object, image).await?;
-                interaction.image_object = Some(object);
-            }
-        }
-        let document = encode(&new.request, &new.policy, &interactions)?;
-        if let Some(spilled) = &document.spilled {
-            let object = request_object(keys.org, keys.user, &new.request.request_id, &new.payload_hash);
-            self.objects.put(&object, spilled.clone()).await?;
-        }
-        Ok(document)
     }
 
     async fn find(&self, keys: &UserKeys<'_>, request: &Request) -> Result<Found, StoreError> {
@@ -248,6 +239,32 @@ impl Store {
     }
 }
 
+/// Cuts off what does not fit the item: the document, and the objects with their bodies. The name of an object
+/// holds the digest of its body, so that none is ever overwritten by another.
+fn large_parts(
+    keys: &UserKeys<'_>,
+    new: &NewRequest,
+) -> Result<(EncodedDocument, Vec<(String, Vec<u8>)>), StoreError> {
+    let mut uploads = Vec::new();
+    let mut interactions = new.interactions.clone();
+    for interaction in &mut interactions {
+        if !interaction.image_encoding.is_empty() {
+            let image = std::mem::take(&mut interaction.image_encoding).into_bytes();
+            let object = image_object(keys.org, keys.user, &new.request.request_id, &digest(&image));
+            interaction.image_object = Some(object.clone());
+            uploads.push((object, image));
+        }
+    }
+    let mut document = encode(&new.request, &new.policy, &interactions)?;
+    if let Some(spilled) = document.spilled.take() {
+        let body_digest = digest(&spilled);
+        let object = request_object(keys.org, keys.user, &new.request.request_id, &body_digest);
+        document.object = Some((object.clone(), body_digest));
+        uploads.push((object, spilled));
+    }
+    Ok((document, uploads))
+}
+
 fn count(new: &NewRequest) -> i64 {
     i64::try_from(new.interactions.len()).unwrap_or(i64::MAX)
 }
@@ -260,16 +277,15 @@ fn document_item(
 ) -> crate::attributes::Item {
     let request = &new.request;
     let first = head.count - count(new);
-    let spilled = document.spilled.as_deref();
-    let object = request_object(keys.org, keys.user, &request.request_id, &new.payload_hash);
+    let (object, object_digest) = document.object.as_ref().map(|(o, d)| (o.as_str(), d.as_str())).unzip();
     ItemBuilder::new(&keys.request(first))
         .number(POSITION, first)
         .number(COUNT, count(new))
         .number(USER_NUMBER, head.user_number)
         .number(USER_NUMBER_BASE, head.user_number_base)
         .text(DOCUMENT, &document.text)
-        .text_if(OBJECT, spilled.map(|_| object.as_str()))
-        .text_if(OBJECT_DIGEST, spilled.map(digest).as_deref())
+        .text_if(OBJECT, object)
+        .text_if(OBJECT_DIGEST, object_digest)
         .text(SESSION, request.session_id.as_str())
         .text(SOURCE, &request.source)
         .text(BY_TIME_PK, &Listing::Requests.partition(keys.org))
@@ -303,6 +319,12 @@ fn head_update(keys: &UserKeys<'_>, found: &Found, head: &Head, admission: Admis
     }
     match admission {
         Admission::DueSince(_) => update.push_str(&format!(", {DUE_AT} = :due, {DUE_PK} = :shard")),
+        // What was to be looked at later than that is looked at earlier.
+        Admission::IdleAt(at)
+            if found.head.as_ref().and_then(|old| old.due_at).is_some_and(|due| due > at) =>
+        {
+            update.push_str(&format!(", {DUE_AT} = :due, {DUE_PK} = :shard"));
+        }
         Admission::IdleAt(_) => update.push_str(&format!(
             ", {DUE_AT} = if_not_exists({DUE_AT}, :due), {DUE_PK} = if_not_exists({DUE_PK}, :shard)"
         )),
@@ -319,7 +341,7 @@ fn head_update(keys: &UserKeys<'_>, found: &Found, head: &Head, admission: Admis
             .condition(format!("{COUNT} = :seen AND attribute_not_exists({BARRIER})"))
             .value(":seen", number(old.count)),
         None => expression
-            .condition(format!("attribute_not_exists({COUNT})"))
+            .condition(format!("attribute_not_exists({COUNT}) AND attribute_not_exists({BARRIER})"))
             .value(":uid", text(head.user_id.as_str())),
     };
     let due_at = match admission {

@@ -78,6 +78,8 @@ pub(crate) struct StoredDocument {
 pub(crate) struct EncodedDocument {
     pub(crate) text: String,
     pub(crate) spilled: Option<Vec<u8>>,
+    /// Where what was cut off is kept, and the digest of it.
+    pub(crate) object: Option<(String, String)>,
 }
 
 /// Cuts a request into what the item keeps and what S3 keeps.
@@ -109,7 +111,7 @@ pub(crate) fn encode(
         true => None,
         false => Some(serde_json::to_vec(&spilled).map_err(unencodable)?),
     };
-    Ok(EncodedDocument { text, spilled })
+    Ok(EncodedDocument { text, spilled, object: None })
 }
 
 /// Which interactions leave the item: those that are large by themselves, then the largest of the rest until

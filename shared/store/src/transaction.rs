@@ -45,6 +45,11 @@ impl TransactionError {
             && reasons.iter().all(|reason| matches!(reason, Reason::None | Reason::Conflict))
     }
 
+    /// Whether an item was wrong in itself: the same again would be refused again.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Cancelled(reasons) if reasons.iter().any(|reason| matches!(reason, Reason::Other(_))))
+    }
+
     /// Whether the condition of item `index` did not hold.
     pub(crate) fn condition_failed(&self, index: usize) -> bool {
         matches!(self, Self::Cancelled(reasons) if matches!(reasons.get(index), Some(Reason::Condition(_))))

@@ -7,6 +7,8 @@ use crate::access::Range;
 use crate::attributes::{Item, ItemBuilder, ItemReader, POSITION, VECTOR, VECTOR_MODEL};
 use crate::error::StoreError;
 use crate::keys::{TURN_VECTORS_PREFIX, UserKeys};
+use crate::leases::{Lease, commit_under};
+use crate::transaction::Transaction;
 
 /// Vectors that one item holds: at 519 bytes each they stay well below 400 KB.
 pub const VECTORS_PER_ITEM_MAX: usize = 256;
@@ -76,30 +78,35 @@ impl Store {
         })
     }
 
-    /// Stores vectors, then says how far they go: a crash in between makes some of them twice, to no harm.
+    /// Stores vectors and how far they go, under the lease: what a late worker read before an erasure must not
+    /// come back. Readers of the memory look again, since the version rises.
     ///
     /// # Errors
-    /// [`StoreError`] when the table fails.
+    /// [`StoreError`] when the table fails or the lease is lost.
     pub async fn put_turn_vectors(
         &self,
         keys: &UserKeys<'_>,
+        lease: &Lease,
         all: &[TurnVectors],
         progress: &TurnVectorProgress,
     ) -> Result<(), StoreError> {
+        let mut transaction = Transaction::default();
+        let (key, expression) = commit_under(keys.lease(), lease);
+        transaction.update(self, &key, expression);
         for vectors in all {
             let item = ItemBuilder::new(&keys.turn_vectors(vectors.first_position))
                 .number(POSITION, vectors.first_position)
                 .text(VECTOR_MODEL, &vectors.model)
                 .bytes_if(VECTOR, Some(vectors.encode()))
                 .build();
-            self.put_one(item, None, Vec::new()).await?;
+            transaction.put(self, item);
         }
         let item = ItemBuilder::new(&keys.turn_vector_progress())
             .text(VECTOR_MODEL, &progress.model)
             .number(POSITION, progress.position)
             .build();
-        self.put_one(item, None, Vec::new()).await?;
-        Ok(())
+        transaction.put(self, item);
+        transaction.commit(self).await.map_err(|error| error.into_store_error("put turn vectors"))
     }
 
     /// All stored vectors of a user's turns by one model, by the position of the turn.

@@ -15,7 +15,8 @@ use crate::body::JsonBody;
 
 /// The configuration with its secrets masked.
 pub(crate) async fn get_config(State(app): State<Arc<App>>, caller: Caller) -> Answer {
-    let loaded = app.orgs.load(&caller.org).await?;
+    // What is read here may be edited and written back: no version but the stored one will do.
+    let loaded = app.orgs.load_stored(&caller.org).await?;
     ok(loaded.config.masked().to_wire())
 }
 

@@ -12,7 +12,7 @@ use runtime::App;
 use store::UserPlaybookRow;
 
 use super::profiles::refused;
-use super::select::{contains_any, equals, has_status, has_tag, playbook_texts};
+use super::select::{check_sizes, contains_any, equals, has_status, has_tag, playbook_texts};
 use crate::access::Caller;
 use crate::answer::{Answer, Failure, ok};
 use crate::body::JsonBody;
@@ -67,6 +67,7 @@ pub(crate) async fn add_user_playbook(
     JsonBody(body): JsonBody,
 ) -> Answer {
     let wanted = AddUserPlaybooks::parse(&body)?;
+    check_sizes("user_playbooks", wanted.user_playbooks.iter().map(|(row, _)| row))?;
     let count = wanted.user_playbooks.len();
     let now = app.services.clock.now();
     let texts: Vec<_> =

@@ -13,7 +13,7 @@ use runtime::App;
 use store::{DirectWriteError, Listing, ProfileRow, StoreError};
 
 use super::interactions::LIST_ROWS_MAX;
-use super::select::{contains_any, equals, has_status, has_tag};
+use super::select::{check_sizes, contains_any, equals, has_status, has_tag};
 use crate::access::Caller;
 use crate::answer::{Answer, Failure, ok};
 use crate::body::JsonBody;
@@ -119,6 +119,7 @@ pub(crate) async fn add_user_profile(
     JsonBody(body): JsonBody,
 ) -> Answer {
     let wanted = AddUserProfiles::parse(&body)?;
+    check_sizes("user_profiles", &wanted.user_profiles)?;
     let count = wanted.user_profiles.len();
     let now = app.services.clock.now();
     let texts: Vec<_> = wanted.user_profiles.iter().map(UserProfile::embedding_text).collect();

@@ -1,6 +1,7 @@
 //! Filters that several list and search routes share.
 
 use domain::entities::{Status, UserPlaybook, UserProfile};
+use domain::errors::ApiError;
 use domain::requests::StatusFilter;
 use domain::time::EpochSeconds;
 
@@ -51,4 +52,34 @@ pub(crate) fn playbook_texts(playbook: &UserPlaybook) -> impl Iterator<Item = &s
     ]
     .into_iter()
     .flatten()
+}
+
+/// Refuses rows that no item could hold, before any is written.
+pub(crate) fn check_sizes<'a, T: serde::Serialize + 'a>(
+    field: &str,
+    rows: impl IntoIterator<Item = &'a T>,
+) -> Result<(), ApiError> {
+    for (index, row) in rows.into_iter().enumerate() {
+        let bytes = serde_json::to_vec(row).map_or(usize::MAX, |bytes| bytes.len());
+        if bytes > store::ROW_BYTES_MAX {
+            let limit = store::ROW_BYTES_MAX;
+            return Err(ApiError::unprocessable(&format!("{field}[{index}] is larger than {limit} bytes")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_refused_above_its_limit_and_named() {
+        let row = |bytes: usize| "x".repeat(bytes - 2);
+        let limit = store::ROW_BYTES_MAX;
+        assert!(check_sizes("rows", &[row(limit - 1), row(limit)]).is_ok());
+        let refused = check_sizes("rows", &[row(limit), row(limit + 1)]).unwrap_err();
+        assert_eq!(refused.status, 422);
+        assert!(refused.detail.contains("rows[1]"), "{}", refused.detail);
+    }
 }

@@ -19,8 +19,6 @@ use crate::gate::parse_gate_answer;
 use crate::playbook::{comparisons, has_expert_content, tools_text};
 use crate::worker::{FailureCode, WindowFailure};
 
-/// Time that one extraction may take over all its calls, in milliseconds.
-const EXTRACTION_MS_MAX: i64 = 300_000;
 /// The tool by which an extraction ends.
 const FINISH_TOOL: &str = "finish_extraction";
 
@@ -31,6 +29,17 @@ pub(super) fn render(id: &str, variables: &[(&str, &str)]) -> Result<String, Win
         .render(id, &variables, None)
         .map(|rendered| rendered.text)
         .map_err(|error| WindowFailure::window(FailureCode::Configuration, error.to_string()))
+}
+
+/// The kind of an image, by how its base64 begins; JPEG when it is none of the others.
+fn media_type(base64: &str) -> &'static str {
+    let starts = [
+        ("iVBORw0KGgo", "image/png"),
+        ("R0lGOD", "image/gif"),
+        ("UklGR", "image/webp"),
+        ("/9j/", "image/jpeg"),
+    ];
+    starts.iter().find(|(start, _)| base64.starts_with(start)).map_or("image/jpeg", |(_, kind)| kind)
 }
 
 impl Run<'_> {
@@ -44,7 +53,7 @@ impl Run<'_> {
         let (purpose, text) = self.gate_prompt(kind)?;
         let model = self.model(ModelRole::ShouldRun).await?;
         let mut request = ChatRequest::new(purpose, vec![Message::user(text)]);
-        request.deadline = Some(self.services.clock.now_ms() + EXTRACTION_MS_MAX);
+        request.deadline = Some(self.deadline_ms);
         for _ in 0..2 {
             let answer = model.chat(&request).await?;
             if let Some(decision) = answer.text.as_deref().and_then(parse_gate_answer) {
@@ -124,7 +133,7 @@ impl Run<'_> {
         let mut message = Message::user(user);
         message.parts.extend(self.image().await?);
         let mut request = ChatRequest::new(purpose, vec![Message::system(system), message]);
-        request.deadline = Some(self.services.clock.now_ms() + EXTRACTION_MS_MAX);
+        request.deadline = Some(self.deadline_ms);
         let finish = FinishTool {
             name: FINISH_TOOL.to_owned(),
             description: "Hands in what was found, all of it in one call.".to_owned(),
@@ -153,7 +162,7 @@ impl Run<'_> {
     {
         let model = self.model(ModelRole::Generation).await?;
         let mut request = ChatRequest::new(purpose, vec![Message::user(prompt)]);
-        request.deadline = Some(self.services.clock.now_ms() + EXTRACTION_MS_MAX);
+        request.deadline = Some(self.deadline_ms);
         Ok(chat_structured_checked(model.as_ref(), &request, purpose, check).await?)
     }
 
@@ -170,6 +179,6 @@ impl Run<'_> {
         let Some(object) = &interaction.image_object else { return Ok(None) };
         let bytes = self.services.store.objects().get(object).await?;
         let data = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Some(ImageSource::Base64 { media_type: "image/jpeg".to_owned(), data }))
+        Ok(Some(ImageSource::Base64 { media_type: media_type(&data).to_owned(), data }))
     }
 }

@@ -6,14 +6,16 @@ mod profile;
 
 use domain::config::Config;
 use domain::learning::LearningKind;
+use domain::time::EpochMillis;
+use std::time::Duration;
 use store::{PlaybookRows, ProfileRows, UserKeys};
 
 use crate::formatting::Turn;
 use crate::gate::{GateDecision, GateInput, decide};
 use crate::services::Services;
 use crate::windows::WindowReason;
-use crate::worker::WindowFailure;
 use crate::worker::inputs::WindowInputs;
+use crate::worker::{FailureCode, WindowFailure};
 
 /// What a window leads to.
 #[derive(Debug, Default)]
@@ -26,15 +28,26 @@ pub(crate) struct WindowOutput {
     pub(crate) model: String,
 }
 
-/// Learns one window of one kind.
+/// Learns one window of one kind, by `deadline_ms` or not at all.
 pub(crate) async fn run_window(
     services: &Services,
     keys: &UserKeys<'_>,
     kind: LearningKind,
     inputs: &WindowInputs,
     config: &Config,
+    deadline_ms: EpochMillis,
 ) -> Result<WindowOutput, WindowFailure> {
-    let run = Run { services, keys, inputs, config };
+    let left = u64::try_from(deadline_ms - services.clock.now_ms()).unwrap_or(0);
+    tokio::select! {
+        output = learn_in_time(Run { services, keys, inputs, config, deadline_ms }, kind) => output,
+        () = services.clock.sleep(Duration::from_millis(left)) => {
+            Err(WindowFailure::window(FailureCode::Timeout, "the window took too long"))
+        }
+    }
+}
+
+async fn learn_in_time(run: Run<'_>, kind: LearningKind) -> Result<WindowOutput, WindowFailure> {
+    let (inputs, config) = (run.inputs, run.config);
     let decision = decide(&GateInput {
         auto_run: true,
         force_extraction: inputs.window.reason == WindowReason::Force,
@@ -72,6 +85,8 @@ struct Run<'a> {
     keys: &'a UserKeys<'a>,
     inputs: &'a WindowInputs,
     config: &'a Config,
+    /// By when all of it must be done.
+    deadline_ms: EpochMillis,
 }
 
 impl Run<'_> {

@@ -23,6 +23,8 @@ pub enum FailureCode {
     Timeout,
     /// The provider failed or could not be reached.
     ProviderUnavailable,
+    /// The provider does not accept the request.
+    RequestRejected,
     /// The window does not fit the model.
     InputBudgetExceeded,
     /// The provider's filter withheld the answer.
@@ -35,6 +37,8 @@ pub enum FailureCode {
     Configuration,
     /// More was learned at once than one commit can hold.
     TooLarge,
+    /// What is stored of the window cannot be read.
+    StoredDataDamaged,
     /// The worker died on the way.
     Interrupted,
 }
@@ -49,12 +53,14 @@ impl FailureCode {
             Self::RateLimited => "rate_limited",
             Self::Timeout => "timeout",
             Self::ProviderUnavailable => "provider_unavailable",
+            Self::RequestRejected => "request_rejected",
             Self::InputBudgetExceeded => "input_budget_exceeded",
             Self::ContentFiltered => "content_filtered",
             Self::AnswerTruncated => "answer_truncated",
             Self::AnswerMalformed => "answer_malformed",
             Self::Configuration => "input_budget_configuration_error",
             Self::TooLarge => "too_large",
+            Self::StoredDataDamaged => "stored_data_damaged",
             Self::Interrupted => "interrupted",
         }
     }
@@ -73,7 +79,10 @@ impl FailureCode {
 
     /// Whether trying again is pointless until something changes.
     fn is_hopeless(&self) -> bool {
-        matches!(self, Self::InputBudgetExceeded | Self::Configuration | Self::TooLarge)
+        matches!(
+            self,
+            Self::InputBudgetExceeded | Self::Configuration | Self::TooLarge | Self::StoredDataDamaged
+        )
     }
 
     /// Whether a window that failed so for the `attempts`-th time is given up until its cause is removed.
@@ -138,6 +147,7 @@ impl From<ChatError> for WindowFailure {
             ChatError::ContentFiltered { .. } => FailureCode::ContentFiltered,
             ChatError::Truncated { .. } => FailureCode::AnswerTruncated,
             ChatError::Malformed { .. } => FailureCode::AnswerMalformed,
+            ChatError::BadRequest { .. } | ChatError::AddressRefused { .. } => FailureCode::RequestRejected,
             _ => FailureCode::ProviderUnavailable,
         };
         Self::window(code, error.to_string())

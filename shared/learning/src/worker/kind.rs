@@ -12,7 +12,9 @@ use super::inputs::{Next, WindowInputs, next_window, to_i64};
 use crate::pipeline::{WindowOutput, run_window};
 use crate::services::{OrgConfig, Services};
 
-/// How often a window that was given up is looked at again, in seconds.
+/// Time that one window may take over all its model calls, in milliseconds.
+const EXTRACTION_MS_MAX: i64 = 300_000;
+/// How often a window that was given up is tried again though nothing changed, in seconds.
 const PARKED_SECONDS: i64 = 3_600;
 
 /// Where one kind stands when the worker leaves it.
@@ -54,16 +56,20 @@ pub(crate) async fn learn_kind(
         };
         let mut cursor = services.store.cursor(keys, kind).await?;
         let now = services.clock.now();
-        if cursor.parked && cursor.parked_under == config.version {
-            // Its cause may be removed by a change of the configuration: look again before long.
-            return Ok(settled(&cursor, Some(now + PARKED_SECONDS)));
-        }
-        if cursor.retry_at.is_some_and(|at| at > now) {
+        // A change of the configuration may have removed the cause of a parked window: it is tried at once. So
+        // is one whose time has come: the cause may lie where no version tells.
+        let is_changed = cursor.parked && cursor.parked_under != config.version;
+        if cursor.retry_at.is_some_and(|at| at > now) && !is_changed {
             return Ok(settled(&cursor, cursor.retry_at));
         }
-        let next = match next_window(&services.store, keys, head, kind, &cursor, now).await? {
-            Ok(next) => next,
-            Err(invalid) => {
+        let next = match next_window(&services.store, keys, head, kind, &cursor, now).await {
+            Ok(Ok(next)) => next,
+            Err(error @ StoreError::Corrupt { .. }) => {
+                let failure = WindowFailure::window(FailureCode::StoredDataDamaged, error.to_string());
+                return give_up_or_retry(services, keys, kind, cursor, &config, failure).await;
+            }
+            Err(error) => return Err(error),
+            Ok(Err(invalid)) => {
                 let failure = WindowFailure::window(FailureCode::Configuration, invalid.to_string());
                 return give_up_or_retry(services, keys, kind, cursor, &config, failure).await;
             }
@@ -84,7 +90,8 @@ pub(crate) async fn learn_kind(
         if services.clock.now_ms() >= stop_at_ms {
             return Ok(KindOutcome::OutOfTime);
         }
-        if cursor.attempts > 0
+        if !cursor.parked
+            && cursor.attempts > 0
             && cursor.last_error.is_none()
             && FailureCode::Interrupted.parks(cursor.attempts)
         {
@@ -99,14 +106,29 @@ pub(crate) async fn learn_kind(
         if !services.store.save_cursor(keys, kind, &mut cursor).await? {
             return Ok(KindOutcome::Superseded);
         }
-        match learn_window(services, keys, lease, kind, &cursor, &inputs, &config).await {
-            Ok(()) | Err(WindowFailure::Stale) => {}
+        // The worker's own time must suffice for the commit too.
+        let deadline_ms = services.clock.now_ms().min(stop_at_ms) + EXTRACTION_MS_MAX;
+        match learn_window(services, keys, lease, kind, &cursor, &inputs, &config, deadline_ms).await {
+            Ok(()) => {}
+            Err(WindowFailure::Stale) => uncount_attempt(services, keys, kind, &mut cursor).await,
             Err(WindowFailure::Superseded) => return Ok(KindOutcome::Superseded),
-            Err(WindowFailure::Store(error)) => return Err(error),
+            Err(WindowFailure::Store(error)) => {
+                uncount_attempt(services, keys, kind, &mut cursor).await;
+                return Err(error);
+            }
             Err(failure @ WindowFailure::Window { .. }) => {
                 return give_up_or_retry(services, keys, kind, cursor, &config, failure).await;
             }
         }
+    }
+}
+
+/// The window itself was not at fault: rows changed meanwhile, or the store failed. If this write fails too, the
+/// attempt counts as interrupted.
+async fn uncount_attempt(services: &Services, keys: &UserKeys<'_>, kind: LearningKind, cursor: &mut Cursor) {
+    cursor.attempts = cursor.attempts.saturating_sub(1);
+    if let Err(error) = services.store.save_cursor(keys, kind, cursor).await {
+        tracing::warn!(event = "attempt_not_uncounted", kind = kind.as_str(), %error);
     }
 }
 
@@ -128,7 +150,8 @@ async fn give_up_or_retry(
     cursor.parked = code.parks(cursor.attempts);
     cursor.parked_under = config.version;
     let now = services.clock.now();
-    cursor.retry_at = (!cursor.parked).then(|| retry_at(now, cursor.attempts));
+    let retry_at = if cursor.parked { now + PARKED_SECONDS } else { retry_at(now, cursor.attempts) };
+    cursor.retry_at = Some(retry_at);
     tracing::warn!(
         event = "extraction_turn_failed",
         kind = kind.as_str(),
@@ -140,10 +163,11 @@ async fn give_up_or_retry(
     if !services.store.save_cursor(keys, kind, &mut cursor).await? {
         return Ok(KindOutcome::Superseded);
     }
-    Ok(settled(&cursor, Some(cursor.retry_at.unwrap_or(now + PARKED_SECONDS))))
+    Ok(settled(&cursor, Some(retry_at)))
 }
 
 /// One window: model calls, then one commit.
+#[expect(clippy::too_many_arguments, reason = "what a window depends on, each of another kind")]
 async fn learn_window(
     services: &Services,
     keys: &UserKeys<'_>,
@@ -152,8 +176,9 @@ async fn learn_window(
     cursor: &Cursor,
     inputs: &WindowInputs,
     config: &OrgConfig,
+    deadline_ms: EpochMillis,
 ) -> Result<(), WindowFailure> {
-    let output = run_window(services, keys, kind, inputs, &config.config).await?;
+    let output = run_window(services, keys, kind, inputs, &config.config, deadline_ms).await?;
     let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
     if !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty() {
         commit.effects.push(OutboxEntry {
@@ -168,6 +193,10 @@ async fn learn_window(
         Err(CommitError::Stale) => return Err(WindowFailure::Stale),
         Err(CommitError::TooLarge) => {
             return Err(WindowFailure::window(FailureCode::TooLarge, "too many rows in one window"));
+        }
+        // Trying the same again cannot help.
+        Err(CommitError::Store(error @ StoreError::Refused { .. })) => {
+            return Err(WindowFailure::window(FailureCode::TooLarge, error.to_string()));
         }
         Err(CommitError::Store(error)) => return Err(error.into()),
     }

@@ -27,6 +27,9 @@ const HEARTBEAT: Duration = Duration::from_secs(100);
 /// commit must fit.
 pub const WINDOW_RESERVE_MS: i64 = 330_000;
 
+/// Times that a worker looks again since something was published meanwhile, before it makes way for others.
+const ROUNDS_MAX: usize = 20;
+
 /// How a worker came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learned {
@@ -112,12 +115,12 @@ async fn learn_under_lease(
     lease: &Lease,
     deadline_ms: EpochMillis,
 ) -> Result<Learned, StoreError> {
-    loop {
+    let stop_at_ms = deadline_ms - WINDOW_RESERVE_MS;
+    for _ in 0..ROUNDS_MAX {
         let Some(head) = services.store.head(keys).await? else { return Ok(Learned::Done) };
         if head.barred {
             return Ok(Learned::Barred);
         }
-        let stop_at_ms = deadline_ms - WINDOW_RESERVE_MS;
         // Each kind has its own cursor and transaction: the failure of one does not delay the other.
         let (profile, playbook) = tokio::join!(
             learn_kind(services, keys, lease, &head, LearningKind::Profile, stop_at_ms),
@@ -127,13 +130,15 @@ async fn learn_under_lease(
         if profile == KindOutcome::Superseded || playbook == KindOutcome::Superseded {
             return Ok(Learned::Superseded);
         }
-        turn_vectors::embed_turns(services, keys, &head, stop_at_ms).await;
         if finish(services, keys, &head, profile, playbook).await? {
+            turn_vectors::embed_turns(services, keys, lease, &head, stop_at_ms).await;
             let out_of_time = [profile, playbook].contains(&KindOutcome::OutOfTime);
             return Ok(if out_of_time { Learned::Continued } else { Learned::Done });
         }
         // Something was published since the head was read: look again.
     }
+    // It publishes faster than we can look: others must have their turn, and the head is still due.
+    Ok(Learned::Continued)
 }
 
 /// Moves or clears the head's due time, if nothing was published since.

@@ -4,17 +4,23 @@
 use llm::EmbeddingPurpose;
 use search::QuantizedVector;
 use store::{
-    Head, RequestDocument, StoreError, TurnVectorProgress, TurnVectors, UserKeys, VECTORS_PER_ITEM_MAX,
+    Head, Lease, RequestDocument, StoreError, TurnVectorProgress, TurnVectors, UserKeys, VECTORS_PER_ITEM_MAX,
 };
 
 use crate::services::Services;
 
 /// Positions whose vectors are made at a time.
-const BATCH_POSITIONS: i64 = 256;
+const BATCH_POSITIONS: i64 = 256; // with the largest document on top, 10 items and 650 KB
 
 /// Makes what is missing. That it fails is logged and left for the next worker: what was learned stands.
-pub(super) async fn embed_turns(services: &Services, keys: &UserKeys<'_>, head: &Head, stop_at_ms: i64) {
-    if let Err(error) = try_embed_turns(services, keys, head, stop_at_ms).await {
+pub(super) async fn embed_turns(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    lease: &Lease,
+    head: &Head,
+    stop_at_ms: i64,
+) {
+    if let Err(error) = try_embed_turns(services, keys, lease, head, stop_at_ms).await {
         tracing::warn!(event = "turn_embedding_deferred", %error);
     }
 }
@@ -22,6 +28,7 @@ pub(super) async fn embed_turns(services: &Services, keys: &UserKeys<'_>, head: 
 async fn try_embed_turns(
     services: &Services,
     keys: &UserKeys<'_>,
+    lease: &Lease,
     head: &Head,
     stop_at_ms: i64,
 ) -> Result<(), StoreError> {
@@ -51,7 +58,7 @@ async fn try_embed_turns(
         };
         progress.position = documents.last().map_or(end, RequestDocument::end_position).max(end);
         let all = by_document(&documents, &vectors, model.model_name());
-        services.store.put_turn_vectors(keys, &all, &progress).await?;
+        services.store.put_turn_vectors(keys, lease, &all, &progress).await?;
     }
     Ok(())
 }

@@ -15,6 +15,9 @@ use crate::providers::WireFormat;
 use crate::resolved::ResolvedEmbedding;
 use crate::types::Usage;
 
+/// Characters of a text that are embedded: providers refuse more than about 8,000 tokens, and a character may be
+/// a token.
+const EMBED_CHARS_MAX: usize = 7_500;
 /// Most texts of one request; Gemini takes 100, OpenAI 2,048.
 pub(crate) const EMBED_TEXTS_MAX: usize = 96;
 /// How long one request may take.
@@ -38,7 +41,7 @@ impl HttpEmbedding {
         let resolved = &self.resolved;
         let key = &resolved.api_key;
         let texts: Vec<String> =
-            texts.iter().map(|text| format!("{}{text}", prefix(&resolved.model, purpose))).collect();
+            texts.iter().map(|text| format!("{}{}", prefix(&resolved.model, purpose), cut(text))).collect();
         let (url, headers, body) = if resolved.format == WireFormat::Gemini {
             let url = gemini::url(&resolved.base_url, &resolved.model, "batchEmbedContents")?;
             (url, gemini::headers(key), gemini_body(&resolved.model, &texts, purpose))
@@ -75,6 +78,11 @@ impl HttpEmbedding {
         }
         result
     }
+}
+
+/// The beginning of a text, as much as every provider takes.
+fn cut(text: &str) -> &str {
+    text.char_indices().nth(EMBED_CHARS_MAX).map_or(text, |(end, _)| &text[..end])
 }
 
 #[async_trait]

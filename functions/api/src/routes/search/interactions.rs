@@ -25,7 +25,9 @@ pub(crate) async fn search_interactions(
 ) -> Answer {
     let wanted = SearchInteractions::parse(&body)?;
     let model = app.orgs.embedding_or_local(&caller.org).await?;
-    let plan = Plan::new(&app, &model, wanted.query.as_deref(), wanted.search_mode, wanted.threshold).await;
+    let plan =
+        Plan::new(&app, &caller.org, &model, wanted.query.as_deref(), wanted.search_mode, wanted.threshold)
+            .await;
     if !plan.has_text() && wanted.most_recent_k.is_none() {
         return ok(InteractionsAnswer::matching(Vec::new()));
     }

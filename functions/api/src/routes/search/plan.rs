@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::ids::OrgId;
 use domain::requests::SearchMode;
 use llm::EmbeddingModel;
 use recall::QueryVector;
@@ -24,6 +25,7 @@ impl Plan {
     /// Asks the embedder unless words are enough. That it fails makes the search one by words, not an error.
     pub(super) async fn new(
         app: &App,
+        org: &OrgId,
         model: &Arc<dyn EmbeddingModel>,
         query: Option<&str>,
         mode: SearchMode,
@@ -51,7 +53,7 @@ impl Plan {
         let Some(text) = plan.text.as_deref().filter(|_| mode != search::SearchMode::Fts) else {
             return plan;
         };
-        match app.query_vectors.get(model.as_ref(), text, app.services.clock.now()).await {
+        match app.query_vectors.get(org, model.as_ref(), text, app.services.clock.now()).await {
             Ok(vector) => plan.vector = Some(vector),
             Err(error) => {
                 tracing::warn!(event = "query_embedding_failed", %error);

@@ -33,8 +33,15 @@ pub(crate) async fn search_profiles(
     let mut views = Vec::new();
     if !wanted.query.as_deref().is_some_and(opts_out_of_personalisation) {
         let model = app.orgs.embedding_or_local(&caller.org).await?;
-        let mut plan =
-            Plan::new(&app, &model, wanted.query.as_deref(), wanted.search_mode, wanted.threshold).await;
+        let mut plan = Plan::new(
+            &app,
+            &caller.org,
+            &model,
+            wanted.query.as_deref(),
+            wanted.search_mode,
+            wanted.threshold,
+        )
+        .await;
         plan.scores = wants_scores(query.as_deref());
         let memory = app.recall.memory(&caller.org, &UserHash::of(&wanted.user_id), model.as_ref()).await?;
         let now = app.services.clock.now();

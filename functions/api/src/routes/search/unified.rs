@@ -55,7 +55,8 @@ async fn fill(
     answer: &mut UnifiedSearchAnswer,
 ) -> Result<(), Failure> {
     let model = app.orgs.embedding_or_local(&caller.org).await?;
-    let mut plan = Plan::new(app, &model, Some(&wanted.query), wanted.search_mode, wanted.threshold).await;
+    let mut plan =
+        Plan::new(app, &caller.org, &model, Some(&wanted.query), wanted.search_mode, wanted.threshold).await;
     plan.scores = scores;
     answer.degraded = plan.degraded;
     answer.search_mode_effective = plan.degraded.then(|| search::SearchMode::Fts.as_str().to_owned());
