@@ -97,7 +97,7 @@ async fn a_message_that_cannot_be_read_is_acknowledged_and_changes_nothing() {
         assert_eq!(failures, [], "{body}");
         assert_eq!(windows(&process, "ana", LearningKind::Profile).await, 0, "{body}");
     }
-    assert_eq!(process.handle(&[wake.clone()]).await.batch_item_failures, []);
+    assert_eq!(process.handle(std::slice::from_ref(&wake)).await.batch_item_failures, []);
     process.delete(&wake).await;
     run_until_quiet(&process, &["ana"]).await;
     check_user(&process, "ana", &[(call, Fate::Acknowledged)]).await;

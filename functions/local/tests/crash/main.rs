@@ -3,7 +3,8 @@
 //!
 //! Most of it runs in this process against the local cloud, on a clock that moves only when nothing else is to be
 //! done; `process` kills real processes.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::print_stdout, reason = "a test that fails shows its seed")]
 
 mod learn_messages;
 mod learn_store_faults;
