@@ -1,6 +1,6 @@
 //! The same call twice, and many calls at once.
 
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use serde_json::json;
 
 use crate::script::{attentive_model, provider};
@@ -112,6 +112,30 @@ async fn calls_of_many_users_at_once_get_ids_of_their_own() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 32);
+}
+
+#[tokio::test]
+async fn sixty_four_connections_at_once_are_all_served_and_so_is_the_health_check() {
+    let model = attentive_model().await;
+    let site = Site::with(provider(&model)).await;
+    let running = site.start();
+    let bodies: Vec<_> = (0..64)
+        .map(|n| {
+            let said = format!("fact: number {n}");
+            let body = request(&format!("user-{}", n % 16), &format!("s{n}"), &format!("r{n}"), &[&said]);
+            with(body, json!({ "session_finished": true }))
+        })
+        .collect();
+    let health = async { join_all((0..64).map(|_| site.acme.get("/health"))).await };
+    let (_, health) = join(join_all(bodies.iter().map(|body| site.acme.publish(body))), health).await;
+    assert!(health.iter().all(|answer| answer["status"] == "healthy"));
+    for n in 0..64 {
+        site.acme.learned(&format!("r{n}")).await;
+    }
+    for user in 0..16 {
+        assert_eq!(site.acme.profiles(&format!("user-{user}")).await.len(), 4, "user-{user}");
+    }
+    drop(running);
 }
 
 #[tokio::test]

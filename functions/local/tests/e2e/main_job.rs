@@ -1,5 +1,6 @@
 //! Publish, learn, search.
 
+use futures::future::join;
 use serde_json::json;
 
 use crate::script::{Purpose, asked, attentive_model, provider};
@@ -112,12 +113,31 @@ async fn a_waiting_publish_gives_up_in_time_and_says_so() {
     let site = Site::with(provider(&model)).await;
     // No function runs: nobody learns.
     let body = with(request("ana", "s1", "r1", &FACTS), json!({ "session_finished": true }));
-    let answer = site.acme.ok("/api/publish_interaction?wait_for_response=true", &body).await;
+    let waiting = site.acme.ok("/api/publish_interaction?wait_for_response=true", &body);
+    let time = async {
+        while site.clock.jumped().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        site.advance(site.deployment.app.settings.wait_seconds_max);
+    };
+    let (answer, ()) = join(waiting, time).await;
     assert_eq!(answer["success"], true);
     assert_eq!(answer["learning_status"], "deferred");
     assert_eq!(answer["learning_reason"], "wait_timeout");
     site.learn().await;
     assert_eq!(site.acme.profiles("ana").await, ["Ana drinks oolong tea"]);
+}
+
+#[tokio::test]
+async fn a_publish_that_finds_no_place_to_wait_says_so_at_once() {
+    let site = Site::offline().await;
+    let (acme, waiters) = ("acme".parse().unwrap(), &site.deployment.app.waiters);
+    let places: Vec<_> = std::iter::from_fn(|| waiters.enter(&acme)).collect();
+    let body = with(request("ana", "s1", "r1", &FACTS), json!({ "session_finished": true }));
+    let answer = site.acme.ok("/api/publish_interaction?wait_for_response=true", &body).await;
+    assert_eq!((&answer["success"], &answer["learning_reason"]), (&json!(true), &json!("waiter_capacity")));
+    drop(places);
+    assert_eq!(site.learn().await, 1);
 }
 
 #[tokio::test]

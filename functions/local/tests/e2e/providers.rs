@@ -68,8 +68,8 @@ async fn a_provider_that_is_down_for_a_day_parks_nothing() {
     let site = Site::with(provider(&model)).await;
     publish(&site).await;
     site.learn().await;
-    for _ in 0..96 {
-        site.advance(900);
+    for _ in 0..24 {
+        site.advance(3_600);
         site.sweep().await;
     }
     assert_eq!(site.acme.status("r1").await.0, "pending");
@@ -133,6 +133,24 @@ async fn a_provider_that_hangs_is_given_up_and_asked_later() {
     recover(&model);
     site.pass_minutes(MINUTES).await;
     assert_learned_once(&site, &model).await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_being_learned_says_so() {
+    let model = ModelServer::start().await;
+    model.otherwise(Scripted::Hang);
+    let site = Site::with(provider(&model)).await;
+    publish(&site).await;
+    let look = async {
+        while model.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        site.acme.status("r1").await
+    };
+    tokio::select! {
+        _ = site.learn() => panic!("the model hangs"),
+        status = look => assert_eq!(status, ("processing".into(), "extracting".into(), None)),
+    }
 }
 
 #[tokio::test]
