@@ -13,7 +13,8 @@ pub fn admit(head: &Head, policy: &AdmissionPolicy, now: EpochSeconds) -> Admiss
     let mut any_eligible = false;
     for kind in LearningKind::ALL {
         let waiting = head.admitted(kind) > head.learned(kind);
-        if !policy.of(kind).eligible && !(asks && waiting) {
+        let is_concerned = policy.of(kind).eligible || (asks && waiting);
+        if !is_concerned {
             continue;
         }
         any_eligible |= policy.of(kind).eligible;
