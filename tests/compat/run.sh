@@ -44,6 +44,7 @@ start() {
     shift
   done
   shift
+  : >"$logs/$name"
   env -i PATH="$PATH" "${variables[@]}" "$program" serve --ephemeral --port 0 "$@" >"$logs/$name" 2>&1 &
   pid=$!
   pids+=("$pid")
