@@ -244,10 +244,7 @@ type Upload = (String, Vec<u8>);
 
 /// Cuts off what does not fit the item: the document, and the objects with their bodies. The name of an object
 /// holds the digest of its body, so that none is ever overwritten by another.
-fn large_parts(
-    keys: &UserKeys<'_>,
-    new: &NewRequest,
-) -> Result<(EncodedDocument, Vec<Upload>), StoreError> {
+fn large_parts(keys: &UserKeys<'_>, new: &NewRequest) -> Result<(EncodedDocument, Vec<Upload>), StoreError> {
     let mut uploads = Vec::new();
     let mut interactions = new.interactions.clone();
     for interaction in &mut interactions {

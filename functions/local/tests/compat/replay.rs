@@ -23,8 +23,7 @@ const NEAR_SECONDS: f64 = 30.0 * 86_400.0;
 /// Longest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-static PLACEHOLDER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\{\{([^{}:]+):(/[^{}]*)\}\}").unwrap());
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{\{([^{}:]+):(/[^{}]*)\}\}").unwrap());
 
 /// A recorded exchange.
 #[derive(Debug, Deserialize)]

@@ -22,19 +22,23 @@ async fn publish(process: &Process, call: &Publish) {
 async fn a_commit_that_meets_conflicts_late_in_a_long_run_is_tried_again_under_the_renewed_lease() {
     let world = World::new();
     let process = world.start();
-    let call = Publish::new("ana", 0, STRIDE);
+    let call = Publish::new("ana", 0, 2 * STRIDE);
     publish(&process, &call).await;
-    world.script.on("ana-0", Mood::Hold);
+    world.script.on(&call.mark(0), Mood::Hold);
     let worker = process.clone();
     let work = tokio::spawn(async move { worker.work_once().await });
     world.script.held().await;
+    pass(200).await;
+    world.script.release();
+    world.script.on(&call.mark(STRIDE), Mood::Hold);
     // Longer than a lease lasts by itself, but its heart beats.
-    pass(350).await;
+    pass(200).await;
+    assert_eq!(process.learned("ana").await, 8);
     let conflict = Rule::new(Action::TransactionConflict).operation("TransactWriteItems");
     world.hub.set_faults(FaultPlan::new(1).rule(conflict.first(3)));
     world.script.release();
     assert_eq!(work.await.unwrap(), Some(true));
-    assert_eq!(process.learned("ana").await, 8);
+    assert_eq!(process.learned("ana").await, 16);
     run_until_quiet(&process, &["ana"]).await;
     check_user(&process, "ana", &[(call, Fate::Acknowledged)]).await;
 }
