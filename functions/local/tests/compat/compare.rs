@@ -53,10 +53,11 @@ fn compare(want: &Value, got: &Value, expected: &Expected, path: String, found: 
                 found.push(format!("{path}: {want} != {got}"));
             }
         }
-        (want, got) if std::mem::discriminant(want) != std::mem::discriminant(got) => {
-            if !(expected.shape_only && (want.is_null() || got.is_null())) {
-                found.push(format!("{path}: {want} != {got}"));
-            }
+        (want, got)
+            if std::mem::discriminant(want) != std::mem::discriminant(got)
+                && !(expected.shape_only && (want.is_null() || got.is_null())) =>
+        {
+            found.push(format!("{path}: {want} != {got}"));
         }
         (want, got) if want != got && !expected.shape_only => found.push(format!("{path}: {want} != {got}")),
         _ => {}

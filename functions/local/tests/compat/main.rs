@@ -3,6 +3,7 @@
 //!
 //! Values that differ from run to run (`volatile`) are passed over, times are shifted to now, and where an
 //! answer depends on what a model says (`shape_only`) its keys and types must agree, not its values.
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod compare;
 mod replay;
