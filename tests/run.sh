@@ -18,10 +18,10 @@ readonly QUICK=(format clippy unit)
 readonly FULL=("${QUICK[@]}" integration docs template lambda client replay)
 
 suite_format() { cargo fmt --all --check; }
-suite_clippy() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
-suite_unit() { cargo test --workspace --lib --bins --locked; }
-suite_integration() { cargo test --workspace --test '*' --locked; }
-suite_docs() { cargo test --workspace --doc --locked; }
+suite_clippy() { cargo clippy --workspace --all-targets --locked --keep-going -- -D warnings; }
+suite_unit() { cargo test --workspace --lib --bins --locked --no-fail-fast; }
+suite_integration() { cargo test --workspace --test '*' --locked --no-fail-fast; }
+suite_docs() { cargo test --workspace --doc --locked --no-fail-fast; }
 
 suite_template() {
   tools_python || return

@@ -78,7 +78,7 @@ mod tests {
     fn users_are_assigned_as_clients_assign_them() {
         let vectors = [
             ("default", "exp-1", "user-1", 0.925_968_631_871_084_9, Treatment, Treatment),
-            ("default", "exp-1", "user-2", 0.068_432_750_631_822_66, Holdout, Holdout),
+            ("default", "exp-1", "user-2", 0.068_432_750_621_827_66, Holdout, Holdout),
             ("default", "exp-1", "user-3", 0.330_425_217_462_125_66, Holdout, Treatment),
             ("default", "exp-1", "user-4", 0.673_961_166_455_873, Treatment, Treatment),
             ("org-42", "holdout-2026-06", "ünï", 0.224_682_125_359_003_98, Holdout, Treatment),
