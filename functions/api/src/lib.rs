@@ -10,6 +10,7 @@ mod body;
 mod layers;
 mod openapi;
 mod routes;
+mod size;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub use access::{KEY_CACHE_SECONDS, LoopbackPeer};
 pub use body::BODY_BYTES_MAX;
 pub use openapi::document as openapi_document;
 pub use routes::ROUTES;
+pub use size::{LAMBDA_ANSWER_BYTES_MAX, limit_answers};
 
 /// The router with all its layers.
 pub fn router(app: Arc<App>) -> Router {

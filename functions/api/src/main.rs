@@ -8,5 +8,5 @@ use runtime::telemetry::{self, LogFormat};
 async fn main() -> Result<(), Error> {
     telemetry::init(LogFormat::Json, "info,aws_config=warn,hyper=warn");
     let app = App::from_env().await?;
-    lambda_http::run(api::router(app)).await
+    lambda_http::run(api::limit_answers(api::router(app))).await
 }

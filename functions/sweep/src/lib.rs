@@ -99,12 +99,18 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
 
 /// Wakes one user and moves the entry; `false` when it was not overdue any more.
 async fn wake(app: &App, due: &DueUser) -> Result<bool, String> {
-    let now = app.services.clock.now();
+    let (store, now) = (&app.services.store, app.services.clock.now());
+    let again = now + AGAIN_SECONDS;
     // The index lags: the mark tells whether the entry is as it says. A crash before the wake costs one round.
-    let moved = app.services.store.push_due(due, now + AGAIN_SECONDS).await;
-    if !moved.map_err(|error| error.to_string())? {
+    if !store.push_due(due, again).await.map_err(|error| error.to_string())? {
         return Ok(false);
     }
-    let sent = app.services.wakes.learn(&due.org, &due.user, WakeReason::Swept, now).await;
-    sent.map(|()| true).map_err(|error| error.to_string())
+    let Err(error) = app.services.wakes.learn(&due.org, &due.user, WakeReason::Swept, now).await else {
+        return Ok(true);
+    };
+    let moved = DueUser { due_at: again, ..due.clone() };
+    match store.push_due(&moved, due.due_at).await {
+        Ok(_) => Err(error.to_string()),
+        Err(undo) => Err(format!("{error}; and for a round it is not overdue: {undo}")),
+    }
 }

@@ -102,6 +102,16 @@ impl ApiError {
         Self::new(413, "body_too_large", "Request body too large")
     }
 
+    /// 413, of an answer: Lambda could not carry it.
+    #[must_use]
+    pub fn answer_too_large() -> Self {
+        Self::new(
+            413,
+            "answer_too_large",
+            "The answer is too large: ask for fewer rows (top_k, limit) at once",
+        )
+    }
+
     /// 422 in words, for rules that need more than the request to judge.
     #[must_use]
     pub fn unprocessable(public: &str) -> Self {

@@ -36,6 +36,7 @@ pub struct Recall {
     memories: VersionedCache<UserKey, UserMemory>,
     conversations: VersionedCache<UserKey, Conversation>,
     org_playbooks: VersionedCache<OrgId, PlaybookSet>,
+    org_loads: org_playbooks::OrgLoads,
 }
 
 impl Recall {
@@ -47,6 +48,7 @@ impl Recall {
             memories: VersionedCache::new(MEMORY_BYTES_MAX),
             conversations: VersionedCache::new(CONVERSATION_BYTES_MAX),
             org_playbooks: VersionedCache::new(ORG_PLAYBOOK_BYTES_MAX),
+            org_loads: org_playbooks::OrgLoads::default(),
         }
     }
 }

@@ -66,6 +66,23 @@ async fn a_warm_search_is_one_small_read() {
 }
 
 #[tokio::test]
+async fn searches_over_all_users_at_the_same_time_load_the_playbooks_once() {
+    let site = warm().await;
+    let playbook = json!({ "user_playbooks": [{
+        "user_id": "ana", "agent_version": "v1", "request_id": "r1",
+        "content": "Answer briefly", "trigger": "When asked",
+    }] });
+    site.acme.ok("/api/add_user_playbook", &playbook).await;
+    let query = json!({ "query": "briefly" });
+    let search = || site.acme.ok("/api/search_user_playbooks", &query);
+    let before = site.cost();
+    let found = futures::future::join_all((0..8).map(|_| search())).await;
+    let cost = site.cost_since(&before);
+    assert!(found.iter().all(|found| found["user_playbooks"].as_array().unwrap().len() == 1), "{found:?}");
+    assert_eq!(cost.calls("dynamodb", "Query"), 1, "{cost:?}");
+}
+
+#[tokio::test]
 async fn an_idle_deployment_costs_a_look_at_each_part_of_the_index_a_minute() {
     let site = warm().await;
     let before = site.cost();

@@ -2,7 +2,7 @@
 
 use domain::config::Deduplication;
 use domain::entities::{Status, UserPlaybook};
-use store::{PlaybookRows, UserPlaybookRow};
+use store::{PlaybookRows, StoredVector, UserPlaybookRow};
 
 use super::ask::render;
 use super::profile::{RETIRED_ROWS_MAX, problems};
@@ -25,13 +25,12 @@ impl Run<'_> {
         let settings = self.consolidation_settings();
         let stored = self.services.store.user_playbooks(self.keys).await?;
         let agent_version = &self.inputs.window.trigger.agent_version;
-        let current: Vec<UserPlaybook> = stored
+        let (current, vectors): (Vec<UserPlaybook>, Vec<Option<&StoredVector>>) = stored
             .iter()
-            .map(|row| &row.playbook)
-            .filter(|playbook| playbook.status.is_none() && playbook.agent_version == *agent_version)
-            .cloned()
-            .collect();
-        let candidates = self.playbook_candidates(&new, &current, &settings).await?;
+            .filter(|row| row.playbook.status.is_none() && row.playbook.agent_version == *agent_version)
+            .map(|row| (row.playbook.clone(), row.vector.as_ref()))
+            .unzip();
+        let candidates = self.playbook_candidates(&new, &current, &vectors, &settings).await?;
         let answer = if needs_consolidation(&new, &candidates) {
             self.consolidate(&new, &candidates).await?
         } else {
@@ -106,10 +105,11 @@ impl Run<'_> {
         &self,
         new: &[UserPlaybook],
         current: &[UserPlaybook],
+        vectors: &[Option<&StoredVector>],
         settings: &Deduplication,
     ) -> Result<Vec<UserPlaybook>, WindowFailure> {
         let texts: Vec<_> = current.iter().map(|row| row.embedding_text().to_owned()).collect();
-        let index = self.candidate_index(&texts).await?;
+        let index = self.candidate_index(&texts, vectors).await?;
         let top_k = usize::try_from(settings.search_top_k).unwrap_or(usize::MAX);
         #[expect(clippy::cast_possible_truncation, reason = "0 to 1")]
         let threshold = settings.search_threshold as f32;

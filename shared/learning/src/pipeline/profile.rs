@@ -2,9 +2,7 @@
 
 use domain::entities::{Status, UserProfile};
 use domain::ids::ProfileId;
-use llm::EmbeddingPurpose;
-use search::{Document, MemoryIndex, QuantizedVector, SearchMode, SearchQuery};
-use store::{ProfileChange, ProfileRow, ProfileRows};
+use store::{ProfileChange, ProfileRow, ProfileRows, StoredVector};
 
 use super::ask::render;
 use super::{Run, WindowOutput};
@@ -26,17 +24,16 @@ impl Run<'_> {
     pub(super) async fn learn_profiles(&self) -> Result<WindowOutput, WindowFailure> {
         let now = self.services.clock.now();
         let stored = self.services.store.profiles(self.keys).await?;
-        let live: Vec<UserProfile> = stored
+        let (live, vectors): (Vec<UserProfile>, Vec<Option<&StoredVector>>) = stored
             .iter()
-            .map(|row| &row.profile)
-            .filter(|profile| profile.status.is_none() && profile.expiration_timestamp >= now)
-            .cloned()
-            .collect();
+            .filter(|row| row.profile.status.is_none() && row.profile.expiration_timestamp >= now)
+            .map(|row| (row.profile.clone(), row.vector.as_ref()))
+            .unzip();
         let (new, model) = self.extract_profiles(&live).await?;
         if new.is_empty() {
             return Ok(WindowOutput { gate: true, model, ..WindowOutput::default() });
         }
-        let candidates = self.profile_candidates(&new, &live).await?;
+        let candidates = self.profile_candidates(&new, &live, &vectors).await?;
         let answer = if needs_deduplication(&new, &candidates) {
             self.compare_profiles(&new, &candidates).await?
         } else {
@@ -95,9 +92,10 @@ impl Run<'_> {
         &self,
         new: &[UserProfile],
         live: &[UserProfile],
+        vectors: &[Option<&StoredVector>],
     ) -> Result<Vec<UserProfile>, WindowFailure> {
         let texts: Vec<_> = live.iter().map(UserProfile::embedding_text).collect();
-        let index = self.candidate_index(&texts).await?;
+        let index = self.candidate_index(&texts, vectors).await?;
         let mut found: Vec<usize> = Vec::new();
         for search in new.iter().filter_map(candidate_search) {
             #[expect(clippy::cast_possible_truncation, reason = "0 to 1")]
@@ -109,54 +107,6 @@ impl Run<'_> {
             }
         }
         Ok(found.into_iter().map(|place| live[place].clone()).collect())
-    }
-
-    /// An index over texts, with vectors if the embedder answers; else words must do.
-    pub(super) async fn candidate_index(
-        &self,
-        texts: &[String],
-    ) -> Result<MemoryIndex<usize>, WindowFailure> {
-        let model = self.services.orgs.embedding(self.keys.org).await?;
-        let vectors = if texts.is_empty() {
-            Vec::new()
-        } else {
-            model.embed(texts, EmbeddingPurpose::Document).await.unwrap_or_else(|error| {
-                tracing::warn!(event = "candidate_embedding_failed", %error);
-                Vec::new()
-            })
-        };
-        let documents = texts.iter().enumerate().map(|(place, text)| Document {
-            key: place,
-            lexical: vec![(text.clone(), 1.0)],
-            vector: vectors.get(place).and_then(|vector| QuantizedVector::quantize(vector).ok()),
-            newest: 0,
-        });
-        Ok(MemoryIndex::build(documents.collect()))
-    }
-
-    /// Places of the rows that a query finds.
-    pub(super) async fn candidate_places(
-        &self,
-        index: &MemoryIndex<usize>,
-        query: &str,
-        limit: usize,
-        threshold: f32,
-    ) -> Result<Vec<usize>, WindowFailure> {
-        if index.is_empty() {
-            return Ok(Vec::new());
-        }
-        let model = self.services.orgs.embedding(self.keys.org).await?;
-        let vector = model.embed(&[query.to_owned()], EmbeddingPurpose::Query).await.ok();
-        let vector = vector.and_then(|vectors| vectors.into_iter().next());
-        let search = SearchQuery {
-            text: Some(query),
-            vector: vector.as_deref(),
-            mode: SearchMode::Hybrid,
-            threshold: Some(threshold),
-            limit,
-            ..SearchQuery::default()
-        };
-        Ok(index.search(&search, |_| true).hits.into_iter().map(|hit| hit.index).collect())
     }
 
     /// Asks a model how new and stored rows relate. An answer that cannot be used changes nothing that is
