@@ -90,7 +90,7 @@ impl App {
         let models = models.with_aws(aws.clone());
         let secrets = Secrets::new(aws_sdk_kms::Client::new(&aws), settings.kms_key.clone());
         let orgs = Arc::new(Orgs::new(store.clone(), secrets, settings.clone(), models));
-        let wakes = Wakes::new(aws_sdk_sqs::Client::new(&aws), settings.learn_queue_url.clone());
+        let wakes = Wakes::new(aws_sdk_sqs::Client::new(&aws), settings.queues.clone());
         let org_services: Arc<dyn OrgServices> = orgs.clone();
         let services = Services { store: store.clone(), wakes, clock, ids, orgs: org_services };
         Arc::new(Self {

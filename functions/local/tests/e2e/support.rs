@@ -92,7 +92,7 @@ impl Site {
 
     /// Hands the waiting messages to the learning function until none is left; returns how many there were.
     pub(crate) async fn learn(&self) -> usize {
-        let url = self.deployment.app.settings.learn_queue_url.clone();
+        let url = self.deployment.app.settings.queues.learn.clone();
         let mut handled = 0;
         loop {
             let receive = self.sqs.receive_message().queue_url(&url).wait_time_seconds(0);
