@@ -71,6 +71,29 @@ pub(crate) const ADMITTED_PLAYBOOK: &str = "ab";
 pub(crate) const LEARNED_PROFILE: &str = "lp";
 pub(crate) const LEARNED_PLAYBOOK: &str = "lb";
 
+/// When DynamoDB may remove the item (epoch seconds); readers need not look at it before.
+pub(crate) const TTL: &str = "ttl";
+/// Operations: which run, how far, when its worker was last heard of, whether a caller wants it stopped.
+pub(crate) const OPERATION: &str = "opid";
+pub(crate) const OPERATION_KIND: &str = "opk";
+pub(crate) const STEP: &str = "stp";
+pub(crate) const HEARTBEAT: &str = "hb";
+pub(crate) const CANCEL: &str = "cxl";
+pub(crate) const COMPLETED_AT: &str = "eat";
+/// Units of work of an operation: all, done and failed, and the user at hand (hash).
+pub(crate) const TOTAL: &str = "tot";
+pub(crate) const PROCESSED: &str = "dn";
+pub(crate) const FAILED: &str = "fl";
+pub(crate) const CURRENT: &str = "cu";
+/// How far the list of an operation's users got: the next user number, and whether it is complete.
+pub(crate) const LISTED: &str = "lst";
+pub(crate) const LIST_END: &str = "lse";
+/// What an operation read and made.
+pub(crate) const INTERACTIONS: &str = "ni";
+pub(crate) const GENERATED: &str = "ng";
+pub(crate) const ERROR: &str = "err";
+pub(crate) const ATTEMPTS: &str = "att";
+
 /// Builds an item.
 #[derive(Debug, Default)]
 pub(crate) struct ItemBuilder(Item);

@@ -1,12 +1,14 @@
 //! The sparse index of overdue work: how the sweep finds what no message woke.
 
 use domain::ids::{OrgId, UserHash};
+use domain::operations::OperationService;
 use domain::time::EpochSeconds;
 
 use crate::Store;
 use crate::attributes::{COUNT, DUE_AT, DUE_PK, Item, ItemReader, PK, SK, number, text};
 use crate::error::StoreError;
 use crate::keys::UserKeys;
+use crate::operations;
 use crate::outbox;
 use crate::transaction::Expression;
 
@@ -32,6 +34,19 @@ pub enum DueEntry {
     User(DueUser),
     /// An effect that its handler left over: organisation and id.
     Outbox(OrgId, String),
+    /// A batch operation that does not get on, or that was put off until now.
+    Operation(DueOperation),
+}
+
+/// An operation that is overdue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueOperation {
+    /// The tenant.
+    pub org: OrgId,
+    /// Which of its operations.
+    pub service: OperationService,
+    /// Since when.
+    pub due_at: EpochSeconds,
 }
 
 /// The index partition of a user.
@@ -112,6 +127,10 @@ impl Store {
 fn due_entry(item: &Item) -> Option<DueEntry> {
     if let Some((org, id)) = outbox::parse_key(item) {
         return Some(DueEntry::Outbox(org, id));
+    }
+    if let Some((org, service)) = operations::parse_key(item) {
+        let due_at = ItemReader(item).number_opt(DUE_AT)?;
+        return Some(DueEntry::Operation(DueOperation { org, service, due_at }));
     }
     due_user(item).map(DueEntry::User)
 }
