@@ -59,9 +59,7 @@ pub(crate) async fn generate_playbooks(
 async fn rerun(app: &App, caller: &Caller, kind: LearningKind, name: &str, body: &Value) -> Answer {
     let (_, started) = start(app, caller, kind, GenerationMode::Rerun, body).await?;
     ok(match started {
-        Started::Started(operation) => {
-            GenerationAnswer::started(kind).with_operation(operation.operation_id)
-        }
+        Started::Started(operation) => GenerationAnswer::started(kind).with_operation(operation.operation_id),
         Started::Busy => GenerationAnswer::refused(BUSY).with_operation(name),
         Started::NothingFound => GenerationAnswer::refused(NOTHING_FOUND).with_operation(name),
     })
@@ -112,8 +110,7 @@ async fn start(
     let loaded = app.orgs.load(&caller.org).await?;
     let params = request.request_params();
     let (service, plan) = (request.service, &request.plan);
-    let started =
-        start_generation(&app.services, &caller.org, service, plan, params, &loaded.config).await?;
+    let started = start_generation(&app.services, &caller.org, service, plan, params, &loaded.config).await?;
     Ok((service, started))
 }
 
@@ -177,8 +174,7 @@ pub(crate) async fn cancel_operation(
 
 async fn view(app: &App, caller: &Caller, operation: Operation) -> Result<OperationView, Failure> {
     let store = &app.services.store;
-    let outcomes =
-        store.operation_outcomes(&caller.org, &operation.operation_id, USERS_SHOWN_MAX).await?;
+    let outcomes = store.operation_outcomes(&caller.org, &operation.operation_id, USERS_SHOWN_MAX).await?;
     let mut users: Vec<_> = outcomes.processed.clone();
     users.extend(outcomes.failed.iter().map(|(user, _)| user.clone()));
     users.extend(operation.current_user.clone());

@@ -85,10 +85,19 @@ async fn rows_name_a_request_that_tells_the_mode() {
     let rows = site.acme.ok("/api/get_user_playbooks", &body).await;
     let mut names: Vec<String> =
         ids.iter().map(|row| row["generated_from_request_id"].as_str().unwrap().to_owned()).collect();
-    names.extend(rows["user_playbooks"].as_array().unwrap().iter().map(|row| row["request_id"].as_str().unwrap().to_owned()));
+    names.extend(
+        rows["user_playbooks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["request_id"].as_str().unwrap().to_owned()),
+    );
     names.sort();
     let shapes: Vec<_> = names.iter().map(|name| name.rsplit_once('_').unwrap()).collect();
-    assert_eq!(shapes.iter().map(|(prefix, _)| *prefix).collect::<Vec<_>>(), ["manual", "manual", "rerun", "rerun_playbook"]);
+    assert_eq!(
+        shapes.iter().map(|(prefix, _)| *prefix).collect::<Vec<_>>(),
+        ["manual", "manual", "rerun", "rerun_playbook"]
+    );
     for (_, hex) in shapes {
         assert!(hex.len() == 8 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hex}");
     }
@@ -131,8 +140,12 @@ async fn a_rerun_leaves_the_stream_to_be_learned() {
 async fn a_manual_generation_moves_the_cursor_over_nothing_that_it_did_not_read() {
     let (site, _model) = scripted().await;
     site.acme.ok("/api/update_config", &json!({ "window_size": 2, "stride_size": 2 })).await;
-    site.acme.publish(&with(request("ana", "s1", "r1", &["fact: likes tea"]), json!({ "source": "web" }))).await;
-    site.acme.publish(&with(request("ana", "s1", "r2", &["fact: has a cat"]), json!({ "source": "app" }))).await;
+    site.acme
+        .publish(&with(request("ana", "s1", "r1", &["fact: likes tea"]), json!({ "source": "web" })))
+        .await;
+    site.acme
+        .publish(&with(request("ana", "s1", "r2", &["fact: has a cat"]), json!({ "source": "app" })))
+        .await;
     // Before anything is learned from the stream.
     let answer = manual_before_learning(&site, &json!({ "user_id": "ana", "source": "app" })).await;
     assert_eq!(answer["success"], true, "{answer}");
@@ -156,9 +169,7 @@ async fn manual_before_learning(site: &Site, body: &Value) -> Value {
 #[tokio::test]
 async fn times_bound_a_rerun_on_both_sides_inclusively() {
     let (site, _model) = scripted().await;
-    let at = |time: i64, what: &str| {
-        json!({ "role": "User", "content": format!("fact: {what}"), "created_at": time })
-    };
+    let at = |time: i64, what: &str| json!({ "role": "User", "content": format!("fact: {what}"), "created_at": time });
     let turns = [at(100, "before"), at(200, "first"), at(300, "last"), at(400, "after")];
     // The order of arrival says nothing about when something was said.
     let body = json!({ "user_id": "ana", "session_id": "s1", "interaction_data_list": turns });
@@ -173,9 +184,12 @@ async fn times_bound_a_rerun_on_both_sides_inclusively() {
 #[tokio::test]
 async fn sources_and_agent_versions_are_filtered_exactly() {
     let (site, _model) = scripted().await;
-    for (user, source, version, rule) in
-        [("ana", "web", "v1", "one"), ("ana", "app", "v2", "two"), ("bo", "web", "v2", "three"), ("cy", "", "v1", "four")]
-    {
+    for (user, source, version, rule) in [
+        ("ana", "web", "v1", "one"),
+        ("ana", "app", "v2", "two"),
+        ("bo", "web", "v2", "three"),
+        ("cy", "", "v1", "four"),
+    ] {
         let more = json!({ "source": source, "agent_version": version });
         let said = [format!("rule: {rule}"), format!("fact: {rule}")];
         let said: Vec<&str> = said.iter().map(String::as_str).collect();
@@ -190,7 +204,10 @@ async fn sources_and_agent_versions_are_filtered_exactly() {
     assert_eq!(profiles(&site, "ana", json!("pending")).await, ["two"]);
     assert!(profiles(&site, "bo", json!("pending")).await.is_empty());
     assert!(profiles(&site, "cy", json!("pending")).await.is_empty());
-    let rows = site.acme.ok("/api/get_user_playbooks", &json!({ "user_id": "bo", "status_filter": ["pending"] })).await;
+    let rows = site
+        .acme
+        .ok("/api/get_user_playbooks", &json!({ "user_id": "bo", "status_filter": ["pending"] }))
+        .await;
     assert_eq!(rows["user_playbooks"][0]["agent_version"], "v2");
     assert_eq!(rows["user_playbooks"][0]["source"], "web");
 }

@@ -97,7 +97,8 @@ impl Config {
     /// override, the configuration or a preset sets it, else [`BATCH_WINDOW`].
     #[must_use]
     pub fn batch_window(&self, kind: LearningKind) -> u32 {
-        let is_set = self.overrides(kind).0.or(self.window_size).is_some() || self.extraction_preset.is_some();
+        let is_set =
+            self.overrides(kind).0.or(self.window_size).is_some() || self.extraction_preset.is_some();
         if is_set { self.effective_window(kind) } else { BATCH_WINDOW }
     }
 
@@ -114,7 +115,9 @@ impl Config {
     #[must_use]
     pub fn sources(&self, kind: LearningKind) -> Option<&[String]> {
         match kind {
-            LearningKind::Profile => self.profile_extractor_config.as_ref()?.request_sources_enabled.as_deref(),
+            LearningKind::Profile => {
+                self.profile_extractor_config.as_ref()?.request_sources_enabled.as_deref()
+            }
             LearningKind::Playbook => {
                 self.user_playbook_extractor_config.as_ref()?.request_sources_enabled.as_deref()
             }

@@ -29,7 +29,8 @@ impl StartGeneration {
     /// # Errors
     /// [`ValidationErrors`] with every broken rule.
     pub fn parse(kind: LearningKind, mode: GenerationMode, body: &Value) -> Result<Self, ValidationErrors> {
-        let (filter, _) = read_body(body, |fields| read_filter(kind, mode, fields), |(_, time)| time.check())?;
+        let (filter, _) =
+            read_body(body, |fields| read_filter(kind, mode, fields), |(_, time)| time.check())?;
         let newest_requests = match (mode, kind) {
             (GenerationMode::Manual, LearningKind::Playbook) => Some(MANUAL_PLAYBOOK_REQUESTS),
             _ => None,

@@ -94,13 +94,13 @@ impl<'a> Matcher<'a> {
             before = last.first_position;
             for document in page.iter().filter(|document| self.takes_request(&document.request)) {
                 let turns = (document.first_position..).zip(&document.interactions);
-                found.extend(turns.filter(|(_, interaction)| self.takes(interaction)).map(
-                    |(position, interaction)| (position, input_turn(interaction, &document.request)),
-                ));
+                found.extend(
+                    turns.filter(|(_, interaction)| self.takes(interaction)).map(
+                        |(position, interaction)| (position, input_turn(interaction, &document.request)),
+                    ),
+                );
             }
-            found.sort_by_key(|(position, turn)| {
-                std::cmp::Reverse((turn.interaction.created_at, *position))
-            });
+            found.sort_by_key(|(position, turn)| std::cmp::Reverse((turn.interaction.created_at, *position)));
             found.truncate(limit);
         }
         Ok(in_order(found))

@@ -57,10 +57,8 @@ pub async fn start_generation(
         service,
         operation_id: operation_id.clone(),
         kind: plan.mode.as_str().to_owned(),
-        plan: serde_json::to_value(plan).map_err(|error| StoreError::Refused {
-            operation: "encode plan",
-            detail: error.to_string(),
-        })?,
+        plan: serde_json::to_value(plan)
+            .map_err(|error| StoreError::Refused { operation: "encode plan", detail: error.to_string() })?,
         request_params,
         list_end,
     };
