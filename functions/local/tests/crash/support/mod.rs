@@ -4,5 +4,6 @@ pub(crate) mod chance;
 pub(crate) mod check;
 pub(crate) mod clock;
 pub(crate) mod model;
+pub(crate) mod operations;
 pub(crate) mod publish;
 pub(crate) mod world;
