@@ -8,6 +8,7 @@ use domain::ids::{RequestId, SessionId, UserHash, hash_hex};
 use domain::learning::LearningKind;
 use domain::operations::GenerationMode;
 use domain::time::EpochMillis;
+use futures::FutureExt;
 use store::{
     Cursor, Effect, GenerationCommit, GenerationCommitError, Head, Lease, LeaseError, Operation,
     OperationUser, OutboxEntry, StoreError, UserKeys, UserStart, WindowReceipt,
@@ -96,7 +97,8 @@ async fn turn_under_lease(
         UserStart::Taken => return Ok(Turn::Busy),
     }
     let work = tokio::select! {
-        work = work(batch, operation, keys, lease) => work,
+        // Boxed, since the whole of learning is one deep future, more than the compiler follows in one type.
+        work = work(batch, operation, keys, lease).boxed() => work,
         () = keep_lease(batch.services, keys, lease.clone()) => Ok(Work::Superseded),
         () = keep_operation(batch) => Ok(Work::Stopped),
     };
