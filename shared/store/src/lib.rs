@@ -11,6 +11,7 @@ mod configs;
 mod counters;
 mod cursors;
 mod due;
+mod edits;
 mod error;
 mod heads;
 mod keys;

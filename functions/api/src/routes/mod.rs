@@ -2,6 +2,7 @@
 
 mod account;
 mod config;
+mod edits;
 mod interactions;
 mod learning;
 mod playbooks;
@@ -21,7 +22,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 28] = [
+pub const ROUTES: [(&str, &str); 34] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -44,8 +45,14 @@ pub const ROUTES: [(&str, &str); 28] = [
     ("POST", "/api/get_profiles"),
     ("GET", "/api/get_all_profiles"),
     ("POST", "/api/add_user_profile"),
+    ("PUT", "/api/update_user_profile"),
+    ("DELETE", "/api/delete_profile"),
+    ("DELETE", "/api/delete_profiles_by_ids"),
     ("POST", "/api/get_user_playbooks"),
     ("POST", "/api/add_user_playbook"),
+    ("PUT", "/api/update_user_playbook"),
+    ("DELETE", "/api/delete_user_playbook"),
+    ("DELETE", "/api/delete_user_playbooks_by_ids"),
     ("POST", "/api/search_profiles"),
     ("POST", "/api/search_user_playbooks"),
     ("POST", "/api/search_interactions"),
@@ -78,6 +85,22 @@ where
     on(MethodFilter::POST, handler)
 }
 
+fn put<H, T>(handler: H) -> MethodRouter<Arc<App>>
+where
+    H: axum::handler::Handler<T, Arc<App>>,
+    T: 'static,
+{
+    on(MethodFilter::PUT, handler)
+}
+
+fn delete<H, T>(handler: H) -> MethodRouter<Arc<App>>
+where
+    H: axum::handler::Handler<T, Arc<App>>,
+    T: 'static,
+{
+    on(MethodFilter::DELETE, handler)
+}
+
 pub(crate) fn router() -> Router<Arc<App>> {
     Router::new()
         .route("/", get(system::root))
@@ -102,8 +125,14 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/get_profiles", post(profiles::get_profiles))
         .route("/api/get_all_profiles", get(profiles::get_all_profiles))
         .route("/api/add_user_profile", post(profiles::add_user_profile))
+        .route("/api/update_user_profile", put(edits::update_user_profile))
+        .route("/api/delete_profile", delete(edits::delete_profile))
+        .route("/api/delete_profiles_by_ids", delete(edits::delete_profiles_by_ids))
         .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
         .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
+        .route("/api/update_user_playbook", put(edits::update_user_playbook))
+        .route("/api/delete_user_playbook", delete(edits::delete_user_playbook))
+        .route("/api/delete_user_playbooks_by_ids", delete(edits::delete_user_playbooks_by_ids))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
         .route("/api/search_interactions", post(search::search_interactions))

@@ -6,6 +6,7 @@ mod bad_input;
 mod budgets;
 mod clock;
 mod configuration;
+mod editing;
 mod http;
 mod idempotency;
 mod large_input;

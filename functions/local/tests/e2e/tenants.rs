@@ -47,14 +47,32 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
             let said = format!("{mark}: I am allergic to tea");
             Case::Write(with(request("ana", "s1", "r1", &[&said]), json!({ "source": mark })))
         }
-        ("POST", "/api/add_user_profile") => Case::Write(json!({ "user_profiles": [{
-            "profile_id": "p1", "user_id": "ana", "content": format!("{mark} drinks tea"),
-            "last_modified_timestamp": 1_750_000_000, "generated_from_request_id": "r1",
-        }] })),
-        ("POST", "/api/add_user_playbook") => Case::Write(json!({ "user_playbooks": [{
-            "user_id": "ana", "agent_version": "v1", "request_id": "r1",
-            "content": format!("{mark}: offer tea"), "trigger": "when tea is mentioned",
-        }] })),
+        ("POST", "/api/add_user_profile") => {
+            let row = |id: &str| {
+                json!({
+                    "profile_id": id, "user_id": "ana", "content": format!("{mark} drinks tea"),
+                    "last_modified_timestamp": 1_750_000_000, "generated_from_request_id": "r1",
+                })
+            };
+            Case::Write(json!({ "user_profiles": [row("p1"), row("p2"), row("p3")] }))
+        }
+        ("PUT", "/api/update_user_profile") => Case::Write(json!({
+            "user_id": "ana", "profile_id": "p1", "content": format!("{mark} drinks green tea"),
+        })),
+        ("DELETE", "/api/delete_profile") => Case::Write(json!({ "user_id": "ana", "profile_id": "p2" })),
+        ("DELETE", "/api/delete_profiles_by_ids") => Case::Write(json!({ "profile_ids": ["p3"] })),
+        ("POST", "/api/add_user_playbook") => {
+            let row = json!({
+                "user_id": "ana", "agent_version": "v1", "request_id": "r1",
+                "content": format!("{mark}: offer tea"), "trigger": "when tea is mentioned",
+            });
+            Case::Write(json!({ "user_playbooks": [row.clone(), row.clone(), row] }))
+        }
+        ("PUT", "/api/update_user_playbook") => {
+            Case::Write(json!({ "user_playbook_id": 1, "content": format!("{mark}: offer green tea") }))
+        }
+        ("DELETE", "/api/delete_user_playbook") => Case::Write(json!({ "user_playbook_id": 2 })),
+        ("DELETE", "/api/delete_user_playbooks_by_ids") => Case::Write(json!({ "user_playbook_ids": [3] })),
         ("POST", "/api/get_user_playbooks") => Case::Read(json!({ "user_playbook_id": 1 })),
         ("POST", "/api/get_requests") => Case::Read(json!({ "request_id": "r1", "session_id": "s1" })),
         ("POST", "/api/get_interactions" | "/api/get_profiles") => Case::Read(json!({ "user_id": "ana" })),
@@ -70,7 +88,9 @@ async fn call(caller: &Caller, method: &str, path: &str, mark: &str) -> Option<A
     Some(match case {
         Case::Public => return None,
         Case::Query(query) => caller.send("GET", &format!("{path}{query}"), None).await,
-        Case::Read(body) | Case::Write(body) => caller.post(path, &body).await,
+        Case::Read(body) | Case::Write(body) => {
+            caller.send(method, path, Some(("application/json", body.to_string().into_bytes()))).await
+        }
     })
 }
 

@@ -1,6 +1,7 @@
 //! What each route takes: one struct a route, read by `parse` from a body or a query.
 
 mod choices;
+pub mod edits;
 pub mod interactions;
 pub mod playbooks;
 pub mod profiles;
