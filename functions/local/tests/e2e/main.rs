@@ -1,6 +1,8 @@
 //! End to end: the whole deployment in this process, called over HTTP as any client calls it.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking, their helpers too")]
 
+mod admin_keys;
+mod admin_process;
 mod answers;
 mod bad_input;
 mod budgets;
@@ -8,11 +10,13 @@ mod clock;
 mod configuration;
 mod http;
 mod idempotency;
+mod invitations;
 mod large_input;
 mod main_job;
 mod providers;
 mod script;
 mod searching;
+mod site_vars;
 mod support;
 mod tenants;
 mod windows;

@@ -178,7 +178,7 @@ async fn learn_window(
     config: &OrgConfig,
     deadline_ms: EpochMillis,
 ) -> Result<(), WindowFailure> {
-    let output = run_window(services, keys, kind, inputs, &config.config, deadline_ms).await?;
+    let output = run_window(services, keys, kind, inputs, config, deadline_ms).await?;
     let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
     if !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty() {
         commit.effects.push(OutboxEntry {
