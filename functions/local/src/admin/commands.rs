@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use domain::invitations::{INVITATION_DAYS_MAX, INVITATIONS_MAX};
 
 /// What operators do: to a stopped local server, or to a deployment by the name of its table.
@@ -40,6 +40,11 @@ pub enum AdminCommand {
         #[arg(long)]
         org: String,
     },
+    /// Rules that were learned.
+    #[command(subcommand)]
+    Playbooks(PlaybooksCommand),
+    /// Replays an extraction against the configured model, writes nothing, and shows where the time goes.
+    ReproduceTimeout(ReproduceTimeout),
 }
 
 /// Organisations.
@@ -123,6 +128,69 @@ pub enum SiteVarCommand {
     List,
 }
 
+/// Rules that were learned.
+#[derive(Debug, Clone, Subcommand)]
+pub enum PlaybooksCommand {
+    /// Prints them, oldest first.
+    Show(PlaybooksShow),
+}
+
+/// Which rules to print.
+#[derive(Debug, Clone, Args)]
+pub struct PlaybooksShow {
+    /// The organisation.
+    #[arg(long)]
+    pub org: String,
+    /// Only those of this version of the agent.
+    #[arg(long)]
+    pub agent_version: Option<String>,
+    /// Only those of this user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// The interactions too that each was learned from.
+    #[arg(long)]
+    pub with_interactions: bool,
+}
+
+/// What to replay.
+#[derive(Debug, Clone, Args)]
+pub struct ReproduceTimeout {
+    /// Where the prompts come from.
+    #[arg(long, value_enum)]
+    pub mode: TimeoutMode,
+    /// The organisation whose models are asked.
+    #[arg(long)]
+    pub org: String,
+    /// The user whose last window is replayed.
+    #[arg(long, required_if_eq("mode", "storage"))]
+    pub user: Option<String>,
+    /// What is extracted.
+    #[arg(long, value_enum, default_value_t = ReplayedKind::Profile)]
+    pub kind: ReplayedKind,
+    /// A file of captured prompts: one JSON object a line, `{"purpose": …, "messages": [{"role", "content"}]}`, or the
+    /// body of a request in OpenAI's format.
+    #[arg(long, required_if_eq("mode", "log"))]
+    pub file: Option<PathBuf>,
+}
+
+/// Where prompts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TimeoutMode {
+    /// They are made of stored interactions, as extraction makes them.
+    Storage,
+    /// They stand in a file.
+    Log,
+}
+
+/// What is extracted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplayedKind {
+    /// Profiles.
+    Profile,
+    /// User playbooks.
+    Playbook,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -149,6 +217,17 @@ mod tests {
                 "{days}"
             );
         }
+    }
+
+    #[test]
+    fn a_replay_needs_a_user_or_a_file() {
+        let replay = |more: &[&str]| accepts(&[&["reproduce-timeout", "--org", "acme"], more].concat());
+        assert!(replay(&["--mode", "storage", "--user", "ana"]));
+        assert!(replay(&["--mode", "storage", "--user", "ana", "--kind", "playbook"]));
+        assert!(replay(&["--mode", "log", "--file", "prompts.jsonl"]));
+        assert!(!replay(&["--mode", "storage"]));
+        assert!(!replay(&["--mode", "log"]));
+        assert!(!replay(&["--user", "ana"]));
     }
 
     #[test]

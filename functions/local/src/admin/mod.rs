@@ -1,23 +1,28 @@
 //! `retrospect admin`: what operators do, on the data of a stopped server or on a deployment's table.
 
+mod captured;
 pub mod commands;
 mod invitations;
 mod keys;
 mod orgs;
+mod place;
+mod playbooks;
+mod reproduce_timeout;
 mod site_vars;
 
 use std::sync::Arc;
 
-use domain::time::{Clock, EpochSeconds};
+use domain::time::EpochSeconds;
 use runtime::clock::SystemClock;
-use runtime::ids::random_share;
-use store::{Objects, Retries, Store};
 
 pub use keys::seed_key;
+pub use place::Place;
 
 use crate::data_dir::DataDir;
 use crate::deployment::{Data, Deployment, Options};
-use commands::{AdminCommand, AdminOptions, InvitationCommand, KeyCommand, OrgCommand, SiteVarCommand};
+use commands::{
+    AdminCommand, AdminOptions, InvitationCommand, KeyCommand, OrgCommand, PlaybooksCommand, SiteVarCommand,
+};
 
 /// Why a command was not carried out; printed to whoever gave it.
 pub type AdminError = Box<dyn std::error::Error + Send + Sync>;
@@ -27,23 +32,24 @@ pub type AdminError = Box<dyn std::error::Error + Send + Sync>;
 /// # Errors
 /// Why it was not carried out.
 pub async fn run(options: &AdminOptions) -> Result<String, AdminError> {
+    if let Some(table) = &options.table {
+        return carry_out(&Place::deployed(table).await, &options.command).await;
+    }
+    let data = Data::Directory(DataDir::open(&options.data_dir)?);
+    // The models that a server here would use; callers there are none.
+    let environment = runtime::settings::variables();
     // The directory stays locked until the command is done.
-    let (store, _local) = match &options.table {
-        Some(table) => (deployed_store(table).await, None),
-        None => {
-            let data = Data::Directory(DataDir::open(&options.data_dir)?);
-            let deployment = Deployment::new(data, Arc::new(SystemClock), &Options::default())?;
-            (deployment.app.services.store.clone(), Some(deployment))
-        }
-    };
-    carry_out(&store, &options.command).await
+    let deployment =
+        Deployment::new(data, Arc::new(SystemClock), &Options { environment, ..Options::default() })?;
+    carry_out(&Place::Whole(Arc::clone(&deployment.app)), &options.command).await
 }
 
-/// Carries out a command on a table; returns what to print.
+/// Carries out a command in a place; returns what to print.
 ///
 /// # Errors
 /// Why it was not carried out.
-pub async fn carry_out(store: &Store, command: &AdminCommand) -> Result<String, AdminError> {
+pub async fn carry_out(place: &Place, command: &AdminCommand) -> Result<String, AdminError> {
+    let store = place.store();
     match command {
         AdminCommand::Org(OrgCommand::Create { name, invitation }) => {
             orgs::create(store, name, invitation.as_deref()).await
@@ -65,17 +71,14 @@ pub async fn carry_out(store: &Store, command: &AdminCommand) -> Result<String, 
         }
         AdminCommand::SiteVars(SiteVarCommand::List) => site_vars::list(store).await,
         AdminCommand::Flags { org } => site_vars::flags(store, &org.parse()?).await,
+        AdminCommand::Playbooks(PlaybooksCommand::Show(options)) if options.with_interactions => {
+            playbooks::show(&place.app().await?.services.store, options).await
+        }
+        AdminCommand::Playbooks(PlaybooksCommand::Show(options)) => playbooks::show(store, options).await,
+        AdminCommand::ReproduceTimeout(options) => {
+            reproduce_timeout::run(place.app().await?.as_ref(), options).await
+        }
     }
-}
-
-/// The table of a deployment, with the credentials and the Region of the environment.
-async fn deployed_store(table: &str) -> Store {
-    let aws = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    // Organisations and keys have no large bodies: no bucket is reached.
-    let objects = Objects::new(aws_sdk_s3::Client::new(&aws), String::new());
-    let retries = Retries::new(Arc::new(random_share), Arc::clone(&clock));
-    Store::new(aws_sdk_dynamodb::Client::new(&aws), table.to_owned(), objects, retries, clock)
 }
 
 /// A time for people: to the second, in UTC.

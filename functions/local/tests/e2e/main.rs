@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking, their helpers too")]
 
 mod admin_keys;
+mod admin_playbooks;
 mod admin_process;
 mod answers;
 mod bad_input;
@@ -14,6 +15,7 @@ mod invitations;
 mod large_input;
 mod main_job;
 mod providers;
+mod reproduce_timeout;
 mod script;
 mod searching;
 mod site_vars;

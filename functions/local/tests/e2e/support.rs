@@ -11,6 +11,7 @@ use aws_sdk_sqs::types::MessageSystemAttributeName;
 use clap::Parser;
 use domain::ids::OrgId;
 use domain::time::Clock;
+use retrospect::admin::Place;
 use retrospect::cli::{Cli, Command};
 use retrospect::cloud::counters::Snapshot;
 use retrospect::cloud::handlers::Running;
@@ -91,8 +92,8 @@ impl Site {
     pub(crate) async fn admin(&self, arguments: &[&str]) -> Result<String, String> {
         let cli = Cli::try_parse_from([&["retrospect", "admin"], arguments].concat()).unwrap();
         let Some(Command::Admin(options)) = cli.command else { panic!("{arguments:?} is no admin command") };
-        let store = &self.deployment.app.services.store;
-        retrospect::admin::carry_out(store, &options.command).await.map_err(|error| error.to_string())
+        let place = Place::Whole(Arc::clone(&self.deployment.app));
+        retrospect::admin::carry_out(&place, &options.command).await.map_err(|error| error.to_string())
     }
 
     /// Sets a variable of the deployment, which is followed at once.

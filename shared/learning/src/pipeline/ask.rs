@@ -64,7 +64,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    fn gate_prompt(&self, kind: LearningKind) -> Result<(&'static str, String), WindowFailure> {
+    pub(super) fn gate_prompt(&self, kind: LearningKind) -> Result<(&'static str, String), WindowFailure> {
         let turns = self.turns();
         let interactions = transcript(&turns).text;
         let context = self.agent_context();

@@ -4,6 +4,9 @@ mod ask;
 mod candidates;
 mod playbook;
 mod profile;
+mod replay;
+
+pub use replay::{Replay, replay_last_window};
 
 use domain::config::Config;
 use domain::flags::OrgFlags;

@@ -22,6 +22,13 @@ pub(super) struct ProposedPlaybooks {
     model: String,
 }
 
+impl ProposedPlaybooks {
+    /// Rows that would be written or retired.
+    pub(super) fn writes(&self) -> usize {
+        self.outcome.insert.len() + self.outcome.retire.len()
+    }
+}
+
 impl Run<'_> {
     /// Extracts, consolidates, and says what is to be written.
     pub(super) async fn learn_playbooks(&self) -> Result<WindowOutput, WindowFailure> {

@@ -27,6 +27,13 @@ pub(super) struct ProposedProfiles {
     model: String,
 }
 
+impl ProposedProfiles {
+    /// Rows that would be written or retired.
+    pub(super) fn writes(&self) -> usize {
+        self.outcome.insert.len() + self.outcome.retire.len()
+    }
+}
+
 impl Run<'_> {
     /// Extracts, compares, and says what is to be written.
     pub(super) async fn learn_profiles(&self) -> Result<WindowOutput, WindowFailure> {

@@ -13,7 +13,7 @@ use crate::pipeline::{WindowOutput, run_window};
 use crate::services::{OrgConfig, Services};
 
 /// Time that one window may take over all its model calls, in milliseconds.
-const EXTRACTION_MS_MAX: i64 = 300_000;
+pub(crate) const EXTRACTION_MS_MAX: i64 = 300_000;
 /// How often a window that was given up is tried again though nothing changed, in seconds.
 const PARKED_SECONDS: i64 = 3_600;
 
