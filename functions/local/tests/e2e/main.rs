@@ -13,6 +13,7 @@ mod http;
 mod idempotency;
 mod invitations;
 mod large_input;
+mod log_events;
 mod main_job;
 mod providers;
 mod reproduce_timeout;

@@ -89,7 +89,21 @@ impl Run<'_> {
             "profile_update_main",
             &[("existing_profiles", &known_profiles(live)), ("interactions", &shown.text)],
         )?;
-        let (answer, model) = self.extract::<ProfileAnswer>("profile_update_main", system, user).await?;
+        let interactions = self.inputs.turns.len();
+        tracing::info!(event = "profile_extract_llm_start", interactions);
+        let started = self.services.clock.now_ms();
+        let extracted = self.extract::<ProfileAnswer>("profile_update_main", system, user).await;
+        let elapsed_seconds = self.seconds_since(started);
+        let (answer, model) = match extracted {
+            Ok(extracted) => extracted,
+            Err(failure) => {
+                let error_type = failure.code();
+                tracing::warn!(event = "profile_extract_failed", interactions, elapsed_seconds, error_type);
+                return Err(failure);
+            }
+        };
+        let proposed = answer.profiles.len();
+        tracing::info!(event = "profile_extract_llm_end", model, interactions, elapsed_seconds, proposed);
         let trigger = &self.inputs.window.trigger;
         let Some(last) = self.inputs.turns.last() else { return Ok((Vec::new(), model)) };
         let context = RowContext {
