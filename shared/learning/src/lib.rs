@@ -22,3 +22,5 @@ pub mod provenance;
 pub mod services;
 pub mod windows;
 pub mod worker;
+
+pub use pipeline::{Replay, replay_last_window};

@@ -67,7 +67,7 @@ impl ChatModel for RetryingChat {
             event = "llm_request_start",
             model,
             purpose = request.purpose,
-            timeout_seconds = request.timeout.as_secs(),
+            timeout = request.timeout.as_secs(),
             has_response_format = request.response_schema.is_some(),
             num_retries = RETRIES_MAX,
             fallbacks = self.fallbacks.len(),

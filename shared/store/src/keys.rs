@@ -1,4 +1,5 @@
-//! Keys of the table: built here and nowhere else, and never without an organisation.
+//! Keys of the table: built here and nowhere else, and never without an organisation, but for the API keys that name
+//! one and for what belongs to the deployment itself.
 //!
 //! Text that callers choose stands in a key only as its SHA-256, so that no id can be mistaken for a part
 //! of another key. Numbers are padded, so that text order is number order.
@@ -6,6 +7,7 @@
 use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash};
 
 use domain::learning::LearningKind;
+use domain::site_vars::SiteKey;
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;
@@ -136,16 +138,50 @@ pub(crate) fn user_playbook_lookup(org: &OrgId, id: i64) -> Key {
 }
 
 pub(crate) fn org_item(org: &OrgId, name: &str) -> Key {
-    Key::new(format!("O#{org}"), name)
+    Key::new(org_partition(org), name)
+}
+
+/// What concerns an organisation as a whole.
+pub(crate) fn org_partition(org: &OrgId) -> String {
+    format!("O#{org}")
 }
 
 pub(crate) fn counter(org: &OrgId, name: &str) -> Key {
     org_item(org, &format!("CTR#{name}"))
 }
 
-/// The one key without an organisation: it is what names the organisation of a caller.
+/// A key without an organisation: it is what names the organisation of a caller.
 pub(crate) fn api_key(lookup: &str) -> Key {
-    Key::new(format!("K#{lookup}"), "-")
+    Key::new(format!("{API_KEY_PREFIX}{lookup}"), "-")
+}
+
+/// Partition keys of API keys begin so.
+pub(crate) const API_KEY_PREFIX: &str = "K#";
+
+/// Names an API key of an organisation, so that its keys can be listed.
+pub(crate) fn org_api_key(org: &OrgId, lookup: &str) -> Key {
+    org_item(org, &format!("{ORG_API_KEY_PREFIX}{lookup}"))
+}
+
+/// Sort keys of the names of an organisation's API keys begin so.
+pub(crate) const ORG_API_KEY_PREFIX: &str = "KEY#";
+
+/// Variables of the deployment, which belong to no organisation: they hold for all.
+pub(crate) const SITE_PARTITION: &str = "SITE";
+/// Sort keys of the deployment's variables begin so.
+pub(crate) const SITE_VARIABLE_PREFIX: &str = "VAR#";
+
+pub(crate) fn site_variable(key: &SiteKey) -> Key {
+    Key::new(SITE_PARTITION.to_owned(), format!("{SITE_VARIABLE_PREFIX}{key}"))
+}
+
+/// Invitations, which belong to no organisation: they come before it.
+pub(crate) const INVITATION_PARTITION: &str = "INVITATIONS";
+/// Sort keys of invitations begin so.
+pub(crate) const INVITATION_PREFIX: &str = "INV#";
+
+pub(crate) fn invitation(code_hash: &str) -> Key {
+    Key::new(INVITATION_PARTITION.to_owned(), format!("{INVITATION_PREFIX}{code_hash}"))
 }
 
 /// One shard for now; more can only be added.
@@ -218,6 +254,7 @@ mod tests {
                 profile_lookup(org, &ProfileId::new("p").unwrap()),
                 user_playbook_lookup(org, 7),
                 counter(org, "user"),
+                org_api_key(org, "id#a"),
             ]
         };
         for (left, right) in keys(&a).iter().zip(keys(&b)) {

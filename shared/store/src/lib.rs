@@ -1,8 +1,9 @@
 //! Everything that is kept: one DynamoDB table and one S3 bucket.
 //!
 //! *Architecture invariants:* table names, key prefixes and attribute names occur only in this crate; no
-//! function reads or writes without an [`OrgId`](domain::ids::OrgId), except the one that finds the
-//! organisation of an API key; reads that decide anything are consistent.
+//! function reads or writes without an [`OrgId`](domain::ids::OrgId), with two exceptions: the one that finds the
+//! organisation of an API key, and what belongs to the deployment itself (`site.rs`: its variables, and the
+//! invitations by which organisations are created); reads that decide anything are consistent.
 
 mod access;
 mod api_keys;
@@ -29,6 +30,7 @@ mod requests;
 mod retry;
 mod rows;
 mod sessions;
+mod site;
 mod transaction;
 mod turn_vectors;
 mod usage;
@@ -38,7 +40,7 @@ use std::sync::Arc;
 
 use domain::time::Clock;
 
-pub use api_keys::{ApiKeyRecord, NewApiKey, Organisation};
+pub use api_keys::{ApiKeyRecord, NewApiKey, OrgApiKey, Organisation};
 pub use configs::{ConfigConflict, StoredConfig};
 pub use cursors::{Cursor, WindowReceipt};
 pub use due::{DUE_SHARDS, DueEntry, DueUser};
@@ -62,6 +64,7 @@ pub use requests::{
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use sessions::SessionRecord;
+pub use site::{Invitation, Redeemed, SiteVar};
 pub use turn_vectors::{TurnVectorProgress, TurnVectors, VECTORS_PER_ITEM_MAX};
 pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;

@@ -1,6 +1,9 @@
 //! End to end: the whole deployment in this process, called over HTTP as any client calls it.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking, their helpers too")]
 
+mod admin_keys;
+mod admin_playbooks;
+mod admin_process;
 mod answers;
 mod bad_input;
 mod budgets;
@@ -9,11 +12,15 @@ mod configuration;
 mod editing;
 mod http;
 mod idempotency;
+mod invitations;
 mod large_input;
+mod log_events;
 mod main_job;
 mod providers;
+mod reproduce_timeout;
 mod script;
 mod searching;
+mod site_vars;
 mod support;
 mod tenants;
 mod windows;

@@ -4,8 +4,12 @@ mod ask;
 mod candidates;
 mod playbook;
 mod profile;
+mod replay;
+
+pub use replay::{Replay, replay_last_window};
 
 use domain::config::Config;
+use domain::flags::OrgFlags;
 use domain::learning::LearningKind;
 use domain::time::EpochMillis;
 use std::time::Duration;
@@ -13,7 +17,7 @@ use store::{PlaybookRows, ProfileRows, UserKeys};
 
 use crate::formatting::Turn;
 use crate::gate::{GateDecision, GateInput, decide};
-use crate::services::Services;
+use crate::services::{OrgConfig, Services};
 use crate::windows::WindowReason;
 use crate::worker::inputs::WindowInputs;
 use crate::worker::{FailureCode, WindowFailure};
@@ -35,12 +39,13 @@ pub(crate) async fn run_window(
     keys: &UserKeys<'_>,
     kind: LearningKind,
     inputs: &WindowInputs,
-    config: &Config,
+    org: &OrgConfig,
     deadline_ms: EpochMillis,
 ) -> Result<WindowOutput, WindowFailure> {
     let left = u64::try_from(deadline_ms - services.clock.now_ms()).unwrap_or(0);
+    let run = Run { services, keys, inputs, config: &org.config, flags: org.flags, deadline_ms };
     tokio::select! {
-        output = learn_in_time(Run { services, keys, inputs, config, deadline_ms }, kind) => output,
+        output = learn_in_time(run, kind) => output,
         () = services.clock.sleep(Duration::from_millis(left)) => {
             Err(WindowFailure::window(FailureCode::Timeout, "the window took too long"))
         }
@@ -86,6 +91,7 @@ struct Run<'a> {
     keys: &'a UserKeys<'a>,
     inputs: &'a WindowInputs,
     config: &'a Config,
+    flags: OrgFlags,
     /// By when all of it must be done.
     deadline_ms: EpochMillis,
 }

@@ -131,6 +131,16 @@ impl WindowFailure {
         )
     }
 
+    /// The word in logs.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Window { code, .. } => code.as_str(),
+            Self::Stale => "stale",
+            Self::Superseded => "superseded",
+            Self::Store(_) => "store_failed",
+        }
+    }
+
     pub(crate) fn window(code: FailureCode, detail: impl Into<String>) -> Self {
         Self::Window { code, detail: detail.into() }
     }

@@ -19,6 +19,7 @@ use wake::WakeReason;
 pub use failure::{FailureCode, WindowFailure};
 
 use crate::services::Services;
+pub(crate) use kind::EXTRACTION_MS_MAX;
 use kind::{KindOutcome, learn_kind};
 
 /// How often a held lease is renewed.
