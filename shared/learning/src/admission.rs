@@ -70,6 +70,7 @@ mod tests {
             learned_profile: learned,
             learned_playbook: learned,
             due_at,
+            due_revision: 0,
             purge_epoch: 0,
             barred: false,
         }

@@ -4,7 +4,7 @@ use domain::ids::{OrgId, UserHash};
 use domain::time::EpochSeconds;
 
 use crate::Store;
-use crate::attributes::{COUNT, DUE_AT, DUE_PK, Item, ItemReader, PK, SK, number, text};
+use crate::attributes::{COUNT, DUE_AT, DUE_PK, DUE_REVISION, Item, ItemReader, PK, SK, number, text};
 use crate::error::StoreError;
 use crate::keys::UserKeys;
 use crate::outbox;
@@ -97,11 +97,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the table fails.
     pub async fn set_due(&self, keys: &UserKeys<'_>, at: EpochSeconds) -> Result<(), StoreError> {
-        let expression = Expression::new(format!("SET {DUE_AT} = :at, {DUE_PK} = :shard"))
+        let update = format!("SET {DUE_AT} = :at, {DUE_PK} = :shard ADD {DUE_REVISION} :one");
+        let expression = Expression::new(update)
             .condition(format!(
                 "attribute_exists({COUNT}) AND (attribute_not_exists({DUE_AT}) OR {DUE_AT} > :at)"
             ))
             .value(":at", number(at))
+            .value(":one", number(1))
             .value(":shard", text(&partition(keys.user)));
         self.update_one(&keys.head(), expression).await?;
         Ok(())

@@ -196,6 +196,7 @@ impl Store {
                 learned_profile: 0,
                 learned_playbook: 0,
                 due_at: None,
+                due_revision: 0,
                 purge_epoch: 0,
                 barred: false,
             },

@@ -17,6 +17,8 @@ const DEDUPLICATION_HASH_CHARS: usize = 16;
 pub enum WakeReason {
     /// A publish filled a window.
     Published,
+    /// A session was declared over.
+    SessionFinished,
     /// A worker ran out of time with work left.
     Continued,
     /// The sweep found the user overdue.
@@ -63,6 +65,7 @@ impl LearnWake {
     pub fn deduplication_id(&self, changing: i64) -> String {
         let letter = match self.reason {
             WakeReason::Published => 'p',
+            WakeReason::SessionFinished => 'f',
             WakeReason::Continued => 'c',
             WakeReason::Swept => 's',
         };

@@ -10,6 +10,7 @@ mod publish;
 mod requests;
 mod search;
 mod select;
+mod sessions;
 mod system;
 
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 28] = [
+pub const ROUTES: [(&str, &str); 29] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -38,6 +39,7 @@ pub const ROUTES: [(&str, &str); 28] = [
     ("POST", "/api/update_config"),
     ("POST", "/api/publish_interaction"),
     ("GET", "/api/learning_status"),
+    ("POST", "/api/finalize_session"),
     ("POST", "/api/get_requests"),
     ("POST", "/api/get_interactions"),
     ("GET", "/api/get_all_interactions"),
@@ -96,6 +98,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/update_config", post(config::update_config))
         .route("/api/publish_interaction", post(publish::publish_interaction))
         .route("/api/learning_status", get(learning::learning_status))
+        .route("/api/finalize_session", post(sessions::finalize_session))
         .route("/api/get_requests", post(requests::get_requests))
         .route("/api/get_interactions", post(interactions::get_interactions))
         .route("/api/get_all_interactions", get(interactions::get_all_interactions))

@@ -13,6 +13,7 @@ mod main_job;
 mod providers;
 mod script;
 mod searching;
+mod sessions;
 mod support;
 mod tenants;
 mod windows;

@@ -161,6 +161,7 @@ async fn finish(
     let due_at: Option<EpochSeconds> = [due(profile), due(playbook)].into_iter().flatten().min();
     let finish = FinishHead {
         seen_count: head.count,
+        seen_revision: head.due_revision,
         learned_profile: learned(profile, LearningKind::Profile),
         learned_playbook: learned(playbook, LearningKind::Playbook),
         due_at,
