@@ -5,6 +5,7 @@ mod config;
 mod interactions;
 mod learning;
 mod playbooks;
+mod profile_changes;
 mod profiles;
 mod publish;
 mod requests;
@@ -22,7 +23,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 29] = [
+pub const ROUTES: [(&str, &str); 30] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -46,6 +47,7 @@ pub const ROUTES: [(&str, &str); 29] = [
     ("POST", "/api/get_profiles"),
     ("GET", "/api/get_all_profiles"),
     ("POST", "/api/add_user_profile"),
+    ("GET", "/api/profile_change_log"),
     ("POST", "/api/get_user_playbooks"),
     ("POST", "/api/add_user_playbook"),
     ("POST", "/api/search_profiles"),
@@ -105,6 +107,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/get_profiles", post(profiles::get_profiles))
         .route("/api/get_all_profiles", get(profiles::get_all_profiles))
         .route("/api/add_user_profile", post(profiles::add_user_profile))
+        .route("/api/profile_change_log", get(profile_changes::profile_change_log))
         .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
         .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
         .route("/api/search_profiles", post(search::search_profiles))

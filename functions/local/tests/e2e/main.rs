@@ -4,6 +4,7 @@
 mod answers;
 mod bad_input;
 mod budgets;
+mod change_log;
 mod clock;
 mod configuration;
 mod http;

@@ -33,6 +33,7 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("GET", "/openapi.json" | "/docs" | "/redoc") => Case::Public,
         ("GET", "/api/whoami" | "/api/my_config" | "/api/get_config") => Case::Query(""),
         ("GET", "/api/learning_status") => Case::Query("?request_id=r1"),
+        ("GET", "/api/profile_change_log") => Case::Query(""),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
         ("POST", "/api/set_config") => Case::Write(json!({
