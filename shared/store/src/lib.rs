@@ -31,6 +31,7 @@ mod rows;
 mod sessions;
 mod transaction;
 mod turn_vectors;
+mod turns;
 mod usage;
 mod user_playbooks;
 
@@ -64,6 +65,7 @@ pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use sessions::SessionRecord;
 pub use turn_vectors::{TurnVectorProgress, TurnVectors, VECTORS_PER_ITEM_MAX};
+pub use turns::StoredTurn;
 pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;
 

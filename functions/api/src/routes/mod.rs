@@ -7,6 +7,7 @@ mod learning;
 mod playbooks;
 mod profile_changes;
 mod profiles;
+mod provenance;
 mod publish;
 mod requests;
 mod search;
@@ -23,7 +24,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 30] = [
+pub const ROUTES: [(&str, &str); 31] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -50,6 +51,7 @@ pub const ROUTES: [(&str, &str); 30] = [
     ("GET", "/api/profile_change_log"),
     ("POST", "/api/get_user_playbooks"),
     ("POST", "/api/add_user_playbook"),
+    ("POST", "/api/get_learning_provenance"),
     ("POST", "/api/search_profiles"),
     ("POST", "/api/search_user_playbooks"),
     ("POST", "/api/search_interactions"),
@@ -110,6 +112,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/profile_change_log", get(profile_changes::profile_change_log))
         .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
         .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
+        .route("/api/get_learning_provenance", post(provenance::get_learning_provenance))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
         .route("/api/search_interactions", post(search::search_interactions))

@@ -11,6 +11,7 @@ mod http;
 mod idempotency;
 mod large_input;
 mod main_job;
+mod provenance;
 mod providers;
 mod script;
 mod searching;

@@ -58,6 +58,7 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
             "content": format!("{mark}: offer tea"), "trigger": "when tea is mentioned",
         }] })),
         ("POST", "/api/get_user_playbooks") => Case::Read(json!({ "user_playbook_id": 1 })),
+        ("POST", "/api/get_learning_provenance") => Case::Read(json!({ "kind": "profile", "id": "p1" })),
         ("POST", "/api/get_requests") => Case::Read(json!({ "request_id": "r1", "session_id": "s1" })),
         ("POST", "/api/get_interactions" | "/api/get_profiles") => Case::Read(json!({ "user_id": "ana" })),
         ("POST", "/api/search_user_playbooks") => Case::Read(json!({ "query": "tea" })),

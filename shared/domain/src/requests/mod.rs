@@ -4,6 +4,7 @@ mod choices;
 pub mod interactions;
 pub mod playbooks;
 pub mod profiles;
+pub mod provenance;
 pub mod publish;
 pub mod search;
 pub mod sessions;

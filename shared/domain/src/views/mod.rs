@@ -4,6 +4,7 @@
 mod answers;
 mod playbooks;
 mod profiles;
+mod provenance;
 mod publishing;
 mod requests;
 
@@ -13,5 +14,6 @@ pub use answers::{
 };
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, ProfileView};
+pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
 pub use publishing::{FinalizeAnswer, LearningReason, LearningState, LearningStatusAnswer, PublishAnswer};
 pub use requests::{InteractionView, RequestDataView, RequestView, SessionView};
