@@ -56,6 +56,7 @@ mod tests {
             force: false,
             session_finished: false,
             skip_aggregation: false,
+            override_stall: false,
         }
     }
 

@@ -20,6 +20,7 @@ mod json_text;
 pub mod meter;
 pub mod offline_adapter;
 pub mod providers;
+pub mod reset;
 pub mod resolve;
 pub mod resolved;
 pub mod retry;

@@ -9,6 +9,7 @@ pub mod orgs;
 pub mod process;
 pub mod secrets;
 pub mod settings;
+mod stalls;
 pub mod telemetry;
 pub mod usage;
 

@@ -18,6 +18,7 @@ use store::{ConfigConflict, Store, StoreError, StoredConfig, StoredVector};
 use crate::models::{offline_chat, offline_embedding, provider_settings};
 use crate::secrets::{SealedSecrets, Secrets, SecretsError};
 use crate::settings::Settings;
+use crate::stalls::StallWatch;
 
 /// How long a configuration is used without looking whether it changed, in seconds.
 pub const CONFIG_SECONDS_MAX: i64 = 5;
@@ -77,6 +78,7 @@ pub struct Orgs {
     secrets: Secrets,
     settings: Settings,
     models: llm::connect::Models,
+    stalls: Arc<StallWatch>,
     loaded: Mutex<HashMap<OrgId, (EpochSeconds, Arc<LoadedOrg>)>>,
 }
 
@@ -90,7 +92,8 @@ impl Orgs {
     /// Nothing loaded yet.
     #[must_use]
     pub fn new(store: Store, secrets: Secrets, settings: Settings, models: llm::connect::Models) -> Self {
-        Self { store, secrets, settings, models, loaded: Mutex::default() }
+        let stalls = Arc::new(StallWatch::new(store.clone()));
+        Self { store, secrets, settings, models, stalls, loaded: Mutex::default() }
     }
 
     /// The configuration in force, at most [`CONFIG_SECONDS_MAX`] old.
@@ -216,6 +219,7 @@ impl Orgs {
             }
             Resolved::Offline => offline_chat(self.models.meter(org)),
         };
+        let model = self.stalls.watch(model, org, role, loaded.version);
         models.insert(role, Arc::clone(&model));
         Ok(model)
     }

@@ -13,6 +13,7 @@ mod requests;
 mod search;
 mod select;
 mod sessions;
+mod stalls;
 mod system;
 
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 31] = [
+pub const ROUTES: [(&str, &str); 34] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -42,6 +43,9 @@ pub const ROUTES: [(&str, &str); 31] = [
     ("POST", "/api/publish_interaction"),
     ("GET", "/api/learning_status"),
     ("POST", "/api/finalize_session"),
+    ("GET", "/stall_state"),
+    ("GET", "/api/stall_state"),
+    ("POST", "/stall_state/notified"),
     ("POST", "/api/get_requests"),
     ("POST", "/api/get_interactions"),
     ("GET", "/api/get_all_interactions"),
@@ -103,6 +107,9 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/publish_interaction", post(publish::publish_interaction))
         .route("/api/learning_status", get(learning::learning_status))
         .route("/api/finalize_session", post(sessions::finalize_session))
+        .route("/stall_state", get(stalls::stall_state))
+        .route("/api/stall_state", get(stalls::stall_state))
+        .route("/stall_state/notified", post(stalls::notified))
         .route("/api/get_requests", post(requests::get_requests))
         .route("/api/get_interactions", post(interactions::get_interactions))
         .route("/api/get_all_interactions", get(interactions::get_all_interactions))

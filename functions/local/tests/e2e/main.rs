@@ -16,6 +16,7 @@ mod providers;
 mod script;
 mod searching;
 mod sessions;
+mod stalls;
 mod support;
 mod tenants;
 mod windows;

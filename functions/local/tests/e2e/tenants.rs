@@ -33,7 +33,8 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("GET", "/openapi.json" | "/docs" | "/redoc") => Case::Public,
         ("GET", "/api/whoami" | "/api/my_config" | "/api/get_config") => Case::Query(""),
         ("GET", "/api/learning_status") => Case::Query("?request_id=r1"),
-        ("GET", "/api/profile_change_log") => Case::Query(""),
+        ("GET", "/api/profile_change_log" | "/stall_state" | "/api/stall_state") => Case::Query(""),
+        ("POST", "/stall_state/notified") => Case::Read(json!({})),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
         ("POST", "/api/set_config") => Case::Write(json!({
@@ -153,7 +154,14 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
     let site = site().await;
     write_everything(&site.acme, MARK).await;
     // Otherwise the other tests would pass on empty answers.
-    let silent = ["/api/whoami", "/api/my_config", "/api/learning_status"];
+    let silent = [
+        "/api/whoami",
+        "/api/my_config",
+        "/api/learning_status",
+        "/stall_state",
+        "/api/stall_state",
+        "/stall_state/notified",
+    ];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");
     }

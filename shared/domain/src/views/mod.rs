@@ -7,6 +7,7 @@ mod profiles;
 mod provenance;
 mod publishing;
 mod requests;
+mod stalls;
 
 pub use answers::{
     AddedAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, MyConfigAnswer, ProfilesAnswer,
@@ -17,3 +18,4 @@ pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, P
 pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
 pub use publishing::{FinalizeAnswer, LearningReason, LearningState, LearningStatusAnswer, PublishAnswer};
 pub use requests::{InteractionView, RequestDataView, RequestView, SessionView};
+pub use stalls::{NotifiedAnswer, StallAnswer};
