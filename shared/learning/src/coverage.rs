@@ -89,7 +89,11 @@ async fn look(
         None => (CoverageState::Done, LearningReason::NotApplicable),
         Some(cursor) => open_state(services, &keys, cursor).await?,
     };
-    let error = open.and_then(|cursor| cursor.last_error);
+    let mut error = open.as_ref().and_then(|cursor| cursor.last_error.clone());
+    if error.is_none() && open.is_some() {
+        // What is not tried at all since learning stands still says so.
+        error = services.stall(org).await?.filter(|stall| stall.stalled).map(|stall| stall.reason);
+    }
     let [profiles_added, playbooks_added] = added;
     Ok(Coverage { state, reason, error, profiles_added, playbooks_added })
 }

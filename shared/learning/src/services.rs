@@ -9,7 +9,7 @@ use domain::ids::OrgId;
 use domain::time::Clock;
 use llm::providers::ModelRole;
 use llm::{ChatModel, EmbeddingModel};
-use store::{Store, StoreError, StoredVector};
+use store::{Stall, Store, StoreError, StoredVector};
 use wake::Wakes;
 
 /// New identifiers, from outside so that tests can repeat them.
@@ -90,5 +90,21 @@ pub struct Services {
 impl std::fmt::Debug for Services {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Services")
+    }
+}
+
+impl Services {
+    /// Why an organisation's learning stands still, if it does. A damaged note of it holds nobody up.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn stall(&self, org: &OrgId) -> Result<Option<Stall>, StoreError> {
+        match self.store.stall(org).await {
+            Err(error @ StoreError::Corrupt { .. }) => {
+                tracing::error!(event = "stall_unreadable", org = org.as_str(), %error);
+                Ok(None)
+            }
+            other => other,
+        }
     }
 }

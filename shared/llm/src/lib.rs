@@ -22,6 +22,7 @@ mod log_tests;
 pub mod meter;
 pub mod offline_adapter;
 pub mod providers;
+pub mod reset;
 pub mod resolve;
 pub mod resolved;
 pub mod retry;

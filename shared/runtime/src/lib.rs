@@ -10,6 +10,7 @@ pub mod process;
 pub mod secrets;
 pub mod settings;
 pub mod site;
+mod stalls;
 pub mod telemetry;
 pub mod usage;
 

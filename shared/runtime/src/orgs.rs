@@ -20,6 +20,7 @@ use crate::models::{offline_chat, offline_embedding, provider_settings};
 use crate::secrets::{SealedSecrets, Secrets, SecretsError};
 use crate::settings::Settings;
 use crate::site::SiteVars;
+use crate::stalls::StallWatch;
 
 /// How long a configuration is used without looking whether it changed, in seconds.
 pub const CONFIG_SECONDS_MAX: i64 = 5;
@@ -96,6 +97,7 @@ pub struct Orgs {
     settings: Settings,
     models: llm::connect::Models,
     site: Arc<SiteVars>,
+    stalls: Arc<StallWatch>,
     loaded: Mutex<HashMap<OrgId, (EpochSeconds, Arc<LoadedOrg>)>>,
 }
 
@@ -115,7 +117,8 @@ impl Orgs {
         models: llm::connect::Models,
         site: Arc<SiteVars>,
     ) -> Self {
-        Self { store, secrets, settings, models, site, loaded: Mutex::default() }
+        let stalls = Arc::new(StallWatch::new(store.clone()));
+        Self { store, secrets, settings, models, site, stalls, loaded: Mutex::default() }
     }
 
     /// The configuration in force, at most [`CONFIG_SECONDS_MAX`] old.
@@ -249,6 +252,7 @@ impl Orgs {
             }
             Resolved::Offline => offline_chat(self.models.meter(org)),
         };
+        let model = self.stalls.watch(model, org, role, loaded.version);
         chosen.chat.insert(role, Arc::clone(&model));
         Ok(model)
     }

@@ -10,6 +10,7 @@ use crate::keys::{self, UserKeys};
 use crate::learning::unchanged;
 use crate::leases::change_memory;
 use crate::lookups::{lookup_item, user_hash};
+use crate::profile_changes::{change_item, created_by_callers};
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::{Expression, Transaction, TransactionError};
@@ -17,6 +18,8 @@ use crate::user_playbooks::UserPlaybookRow;
 
 /// Rows that one transaction of a direct write holds: each takes two items, and one is the version.
 const ROWS_PER_TRANSACTION: usize = 24;
+/// Profiles that one transaction of a direct write holds: each may stand in the log as well.
+const PROFILES_PER_TRANSACTION: usize = 12;
 /// Longest JSON of a row that a caller writes, in bytes: so many of them stay below the 4 MB of a transaction.
 pub const ROW_BYTES_MAX: usize = 128 * 1024;
 
@@ -35,7 +38,8 @@ pub enum DirectWriteError {
 }
 
 impl Store {
-    /// Stores profiles of one user, replacing those with the same id; their creation time is kept.
+    /// Stores profiles of one user, replacing those with the same id; their creation time is kept. New ones stand in
+    /// the log of changes.
     ///
     /// # Errors
     /// [`DirectWriteError`]; batches before the failing one are stored.
@@ -46,7 +50,7 @@ impl Store {
         rows: Vec<ProfileRow>,
     ) -> Result<(), DirectWriteError> {
         let keys = UserKeys { org, user };
-        for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
+        for chunk in rows.chunks(PROFILES_PER_TRANSACTION) {
             self.put_profile_chunk(&keys, chunk).await?;
         }
         Ok(())
@@ -72,6 +76,7 @@ impl Store {
             let stored = self.profiles_by_keys(&stored_keys).await?;
             let mut transaction = Transaction::default();
             let memory = transaction.update(self, &keys.lease(), change_memory());
+            let mut created = Vec::new();
             for row in chunk {
                 let old = stored.iter().find(|old| old.profile.profile_id == row.profile.profile_id);
                 let mut row = row.clone();
@@ -84,6 +89,13 @@ impl Store {
                     let key = keys::profile_lookup(keys.org, &row.profile.profile_id);
                     transaction.create(self, lookup_item(&key, keys.user));
                 }
+                if old.is_none() {
+                    created.push(row.profile);
+                }
+            }
+            let created: Vec<_> = created.iter().collect();
+            for (change, id) in created_by_callers(&created, self.clock.now()) {
+                transaction.put(self, change_item(keys, &change, &id)?);
             }
             match self.settle(transaction, memory, "put profiles").await? {
                 true => return Ok(()),

@@ -3,8 +3,8 @@
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
-    Update,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
 };
 
 use crate::Store;
@@ -145,6 +145,17 @@ impl Transaction {
             update = update.expression_attribute_names(name, attribute);
         }
         self.push(TransactWriteItem::builder().update(built(update.build())).build())
+    }
+
+    /// Writes nothing, but holds on a condition.
+    pub(crate) fn check(&mut self, table: &Store, key: &Key, expression: Expression) -> usize {
+        let check = ConditionCheck::builder()
+            .table_name(&table.table)
+            .key(PK, text(key.pk()))
+            .key(SK, text(key.sk()))
+            .condition_expression(expression.condition.unwrap_or_default())
+            .set_expression_attribute_values(values(expression.values));
+        self.push(TransactWriteItem::builder().condition_check(built(check.build())).build())
     }
 
     /// Deletes an item under a condition.

@@ -6,11 +6,15 @@ mod edits;
 mod interactions;
 mod learning;
 mod playbooks;
+mod profile_changes;
 mod profiles;
+mod provenance;
 mod publish;
 mod requests;
 mod search;
 mod select;
+mod sessions;
+mod stalls;
 mod system;
 
 use std::sync::Arc;
@@ -22,7 +26,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 34] = [
+pub const ROUTES: [(&str, &str); 40] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -39,6 +43,10 @@ pub const ROUTES: [(&str, &str); 34] = [
     ("POST", "/api/update_config"),
     ("POST", "/api/publish_interaction"),
     ("GET", "/api/learning_status"),
+    ("POST", "/api/finalize_session"),
+    ("GET", "/stall_state"),
+    ("GET", "/api/stall_state"),
+    ("POST", "/stall_state/notified"),
     ("POST", "/api/get_requests"),
     ("POST", "/api/get_interactions"),
     ("GET", "/api/get_all_interactions"),
@@ -53,6 +61,8 @@ pub const ROUTES: [(&str, &str); 34] = [
     ("PUT", "/api/update_user_playbook"),
     ("DELETE", "/api/delete_user_playbook"),
     ("DELETE", "/api/delete_user_playbooks_by_ids"),
+    ("GET", "/api/profile_change_log"),
+    ("POST", "/api/get_learning_provenance"),
     ("POST", "/api/search_profiles"),
     ("POST", "/api/search_user_playbooks"),
     ("POST", "/api/search_interactions"),
@@ -119,6 +129,10 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/update_config", post(config::update_config))
         .route("/api/publish_interaction", post(publish::publish_interaction))
         .route("/api/learning_status", get(learning::learning_status))
+        .route("/api/finalize_session", post(sessions::finalize_session))
+        .route("/stall_state", get(stalls::stall_state))
+        .route("/api/stall_state", get(stalls::stall_state))
+        .route("/stall_state/notified", post(stalls::notified))
         .route("/api/get_requests", post(requests::get_requests))
         .route("/api/get_interactions", post(interactions::get_interactions))
         .route("/api/get_all_interactions", get(interactions::get_all_interactions))
@@ -133,6 +147,10 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/update_user_playbook", put(edits::update_user_playbook))
         .route("/api/delete_user_playbook", delete(edits::delete_user_playbook))
         .route("/api/delete_user_playbooks_by_ids", delete(edits::delete_user_playbooks_by_ids))
+        .route("/api/profile_change_log", get(profile_changes::profile_change_log))
+        .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
+        .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
+        .route("/api/get_learning_provenance", post(provenance::get_learning_provenance))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
         .route("/api/search_interactions", post(search::search_interactions))

@@ -5,6 +5,7 @@ pub mod edits;
 pub mod interactions;
 pub mod playbooks;
 pub mod profiles;
+pub mod provenance;
 pub mod publish;
 pub mod search;
 pub mod sessions;

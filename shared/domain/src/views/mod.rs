@@ -4,8 +4,10 @@
 mod answers;
 mod playbooks;
 mod profiles;
+mod provenance;
 mod publishing;
 mod requests;
+mod stalls;
 
 pub use answers::{
     AddedAnswer, BulkDeletedAnswer, ChangedAnswer, ConfigAnswer, DeletedAnswer, ExperimentAssignment,
@@ -13,6 +15,8 @@ pub use answers::{
     UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
-pub use profiles::ProfileView;
+pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, ProfileView};
+pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
 pub use publishing::{FinalizeAnswer, LearningReason, LearningState, LearningStatusAnswer, PublishAnswer};
 pub use requests::{InteractionView, RequestDataView, RequestView, SessionView};
+pub use stalls::{NotifiedAnswer, StallAnswer};

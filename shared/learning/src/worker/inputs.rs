@@ -28,6 +28,13 @@ pub(crate) struct WindowInputs {
     pub(crate) turns: Vec<InputTurn>,
 }
 
+impl WindowInputs {
+    /// Whether any request in it is to be learned from though learning stands still.
+    pub(crate) fn overrides_stall(&self) -> bool {
+        self.window.overrides_stall
+    }
+}
+
 /// An interaction of a window and the request that it came with.
 #[derive(Debug, Clone)]
 pub(crate) struct InputTurn {
@@ -96,6 +103,7 @@ pub(crate) async fn last_window(
         end_exclusive: to_u64(head.count),
         reason: WindowReason::Stride,
         skip_aggregation: last.policy.skip_aggregation,
+        overrides_stall: last.policy.override_stall,
         policy: last.policy.of(kind),
         trigger: segment(last).trigger,
         new,

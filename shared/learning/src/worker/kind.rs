@@ -27,6 +27,11 @@ pub(crate) enum KindOutcome {
         /// When something will be due though nothing arrives.
         due_at: Option<EpochSeconds>,
     },
+    /// A window is due, but the organisation's learning stands still.
+    Held {
+        /// See [`Self::Settled`].
+        learned: i64,
+    },
     /// There is more, but no time for it.
     OutOfTime,
     /// Another worker took over.
@@ -90,6 +95,12 @@ pub(crate) async fn learn_kind(
         if services.clock.now_ms() >= stop_at_ms {
             return Ok(KindOutcome::OutOfTime);
         }
+        let stall = services.stall(keys.org).await?;
+        if stall.as_ref().is_some_and(|stall| stall.holds_user(keys.user, config.version))
+            && !inputs.overrides_stall()
+        {
+            return Ok(KindOutcome::Held { learned: cursor.learned });
+        }
         if !cursor.parked
             && cursor.attempts > 0
             && cursor.last_error.is_none()
@@ -109,7 +120,11 @@ pub(crate) async fn learn_kind(
         // The worker's own time must suffice for the commit too.
         let deadline_ms = services.clock.now_ms().min(stop_at_ms) + EXTRACTION_MS_MAX;
         match learn_window(services, keys, lease, kind, &cursor, &inputs, &config, deadline_ms).await {
-            Ok(()) => {}
+            Ok(learned) => {
+                if learned == Learned::ByModels && stall.is_some_and(|stall| stall.stalled) {
+                    end_stall(services, keys).await;
+                }
+            }
             Err(WindowFailure::Stale) => uncount_attempt(services, keys, kind, &mut cursor).await,
             Err(WindowFailure::Superseded) => return Ok(KindOutcome::Superseded),
             Err(WindowFailure::Store(error)) => {
@@ -166,6 +181,23 @@ async fn give_up_or_retry(
     Ok(settled(&cursor, Some(retry_at)))
 }
 
+/// Who saw to a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Learned {
+    /// The gate alone.
+    ByGate,
+    /// All models that it takes, and they answered.
+    ByModels,
+}
+
+/// Every model answered: what held learning up is over. Should this fail, the next window says so again.
+async fn end_stall(services: &Services, keys: &UserKeys<'_>) {
+    match services.store.end_stall(keys.org).await {
+        Ok(_) => tracing::info!(event = "stall_ended", org = keys.org.as_str()),
+        Err(error) => tracing::warn!(event = "stall_not_ended", org = keys.org.as_str(), %error),
+    }
+}
+
 /// One window: model calls, then one commit.
 #[expect(clippy::too_many_arguments, reason = "what a window depends on, each of another kind")]
 async fn learn_window(
@@ -177,7 +209,7 @@ async fn learn_window(
     inputs: &WindowInputs,
     config: &OrgConfig,
     deadline_ms: EpochMillis,
-) -> Result<(), WindowFailure> {
+) -> Result<Learned, WindowFailure> {
     let output = run_window(services, keys, kind, inputs, config, deadline_ms).await?;
     let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
     if !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty() {
@@ -214,7 +246,7 @@ async fn learn_window(
             tracing::warn!(event = "effect_left_over", %error);
         }
     }
-    Ok(())
+    Ok(if commit.receipt.gate { Learned::ByModels } else { Learned::ByGate })
 }
 
 fn commit_of(

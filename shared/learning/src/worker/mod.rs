@@ -153,15 +153,18 @@ async fn finish(
     let now = services.clock.now();
     let due = |outcome: KindOutcome| match outcome {
         KindOutcome::OutOfTime | KindOutcome::Superseded => Some(now),
+        // It stays as overdue as it is: the sweep finds it a place to wait.
+        KindOutcome::Held { .. } => Some(head.due_at.map_or(now, |at| at.min(now))),
         KindOutcome::Settled { due_at, .. } => due_at,
     };
     let learned = |outcome: KindOutcome, kind| match outcome {
-        KindOutcome::Settled { learned, .. } => learned,
+        KindOutcome::Settled { learned, .. } | KindOutcome::Held { learned } => learned,
         KindOutcome::OutOfTime | KindOutcome::Superseded => head.learned(kind),
     };
     let due_at: Option<EpochSeconds> = [due(profile), due(playbook)].into_iter().flatten().min();
     let finish = FinishHead {
         seen_count: head.count,
+        seen_revision: head.due_revision,
         learned_profile: learned(profile, LearningKind::Profile),
         learned_playbook: learned(playbook, LearningKind::Playbook),
         due_at,
