@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::PromptBank;
 
 /// Every prompt with the variables that its callers pass.
-const PROMPTS: [(&str, &[&str]); 11] = [
+const PROMPTS: [(&str, &[&str]); 14] = [
     (
         "profile_should_generate",
         &["agent_context_prompt", "should_extract_profile_prompt", "new_interactions"],
@@ -32,10 +32,22 @@ const PROMPTS: [(&str, &[&str]); 11] = [
     ("playbook_extraction_context_expert", &["agent_context_prompt", "extraction_definition_prompt"]),
     ("playbook_extraction_main_expert", &["comparison_pairs"]),
     ("playbook_consolidation", &["new_playbook_count", "new_playbooks", "existing_playbooks"]),
+    (
+        "memory_reflection",
+        &[
+            "agent_context",
+            "window_interactions_json",
+            "cited_profiles_json",
+            "cited_user_playbooks_json",
+            "per_citation_context_json",
+        ],
+    ),
+    ("tagging", &["tagging_definition_prompt", "content"]),
+    ("document_expansion", &["content"]),
 ];
 
 /// Variables that hold what users, agents and tools wrote.
-const DATA: [&str; 7] = [
+const DATA: [&str; 12] = [
     "new_interactions",
     "interactions",
     "comparison_pairs",
@@ -43,6 +55,11 @@ const DATA: [&str; 7] = [
     "new_profiles",
     "new_playbooks",
     "existing_playbooks",
+    "window_interactions_json",
+    "cited_profiles_json",
+    "cited_user_playbooks_json",
+    "per_citation_context_json",
+    "content",
 ];
 
 fn render(id: &str, variables: &[&str], value: &dyn Fn(&str) -> Value) -> String {

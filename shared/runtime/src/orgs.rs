@@ -55,7 +55,8 @@ pub struct LoadedOrg {
     pub version: i64,
     /// The configuration, secrets included.
     pub config: Arc<Config>,
-    models: Mutex<HashMap<ModelRole, Arc<dyn ChatModel>>>,
+    /// By role, and by the name that was asked for instead of the role's own.
+    models: Mutex<HashMap<(ModelRole, Option<String>), Arc<dyn ChatModel>>>,
     embedding: Mutex<Option<Arc<dyn EmbeddingModel>>>,
 }
 
@@ -203,12 +204,17 @@ impl Orgs {
         org: &OrgId,
         loaded: &LoadedOrg,
         role: ModelRole,
+        name: Option<&str>,
     ) -> Result<Arc<dyn ChatModel>, String> {
         let mut models = loaded.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(model) = models.get(&role) {
+        let key = (role, name.map(str::to_owned));
+        if let Some(model) = models.get(&key) {
             return Ok(Arc::clone(model));
         }
-        let settings = provider_settings(&loaded.config, &self.settings);
+        let mut settings = provider_settings(&loaded.config, &self.settings);
+        if let Some(name) = name {
+            settings.org.models.put(role, name);
+        }
         let model = match resolve_chat(&settings, role).map_err(|error| error.to_string())? {
             Resolved::Hosted(resolved) => {
                 let fallbacks = resolve_fallbacks(&settings).map_err(|error| error.to_string())?;
@@ -216,7 +222,7 @@ impl Orgs {
             }
             Resolved::Offline => offline_chat(self.models.meter(org)),
         };
-        models.insert(role, Arc::clone(&model));
+        models.insert(key, Arc::clone(&model));
         Ok(model)
     }
 
@@ -272,7 +278,17 @@ impl OrgServices for Orgs {
 
     async fn chat(&self, org: &OrgId, role: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
         let loaded = self.load(org).await.map_err(services_error)?;
-        self.chat_of(org, &loaded, role).map_err(OrgServicesError::Configuration)
+        self.chat_of(org, &loaded, role, None).map_err(OrgServicesError::Configuration)
+    }
+
+    async fn chat_named(
+        &self,
+        org: &OrgId,
+        role: ModelRole,
+        model: &str,
+    ) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
+        let loaded = self.load(org).await.map_err(services_error)?;
+        self.chat_of(org, &loaded, role, Some(model)).map_err(OrgServicesError::Configuration)
     }
 
     async fn embedding(&self, org: &OrgId) -> Result<Arc<dyn EmbeddingModel>, OrgServicesError> {

@@ -39,7 +39,7 @@ use domain::time::Clock;
 
 pub use api_keys::{ApiKeyRecord, NewApiKey, Organisation};
 pub use configs::{ConfigConflict, StoredConfig};
-pub use cursors::{Cursor, WindowReceipt};
+pub use cursors::{Cursor, CursorName, WindowReceipt};
 pub use due::{DUE_SHARDS, DueEntry, DueUser};
 pub use error::StoreError;
 pub use heads::{FinishHead, Head};

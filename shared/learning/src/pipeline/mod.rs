@@ -1,6 +1,6 @@
 //! One window, from its interactions to the rows that it changes. Model calls only: nothing is written here.
 
-mod ask;
+pub(crate) mod ask;
 mod candidates;
 mod playbook;
 mod profile;

@@ -84,6 +84,15 @@ impl OrgServices for ScriptedOrgs {
         Ok(Arc::new(ScriptedChat(Arc::clone(&self.script))))
     }
 
+    async fn chat_named(
+        &self,
+        org: &OrgId,
+        role: ModelRole,
+        _: &str,
+    ) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
+        self.chat(org, role).await
+    }
+
     async fn embedding(&self, _: &OrgId) -> Result<Arc<dyn EmbeddingModel>, OrgServicesError> {
         Ok(Arc::new(SameVector))
     }
