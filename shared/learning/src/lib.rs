@@ -21,5 +21,6 @@ pub mod profile;
 pub mod provenance;
 pub mod reflection;
 pub mod services;
+pub mod tagging;
 pub mod windows;
 pub mod worker;

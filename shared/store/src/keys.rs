@@ -90,6 +90,10 @@ impl UserKeys<'_> {
         Key::new(self.partition(), "VCUR")
     }
 
+    pub(crate) fn tagging_progress(&self) -> Key {
+        Key::new(self.partition(), "TCUR")
+    }
+
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
         Key::new(self.partition(), format!("{PROFILE_CHANGE_PREFIX}{}#{id}", padded(at)))
     }

@@ -28,6 +28,7 @@ mod requests;
 mod retry;
 mod rows;
 mod sessions;
+mod tagging;
 mod transaction;
 mod turn_vectors;
 mod usage;
@@ -61,6 +62,7 @@ pub use requests::{
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use sessions::SessionRecord;
+pub use tagging::{TaggedRows, TaggingProgress};
 pub use turn_vectors::{TurnVectorProgress, TurnVectors, VECTORS_PER_ITEM_MAX};
 pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;

@@ -31,6 +31,9 @@ pub(crate) enum Purpose {
     Playbooks,
     Deduplication,
     Consolidation,
+    Reflection,
+    Tagging,
+    Expansion,
 }
 
 /// What a request is for.
@@ -45,6 +48,9 @@ pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
     match request.body["response_format"]["json_schema"]["name"].as_str() {
         Some("profile_deduplication") => Purpose::Deduplication,
         Some("playbook_consolidation") => Purpose::Consolidation,
+        Some("memory_reflection") => Purpose::Reflection,
+        Some("tagging") => Purpose::Tagging,
+        _ if request.prompt().contains("<text_to_expand>") => Purpose::Expansion,
         _ => Purpose::Gate,
     }
 }
@@ -63,6 +69,9 @@ pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
         Purpose::Playbooks => finish("playbooks", playbooks(&prompt)),
         Purpose::Deduplication => Scripted::json(&deduplication(&prompt)),
         Purpose::Consolidation => Scripted::json(&consolidation(&prompt)),
+        Purpose::Reflection => Scripted::json(&json!({ "decisions": [] })),
+        Purpose::Tagging => Scripted::json(&json!({ "tags": ["tagged"] })),
+        Purpose::Expansion => Scripted::text("{}"),
     }
 }
 

@@ -9,6 +9,7 @@ mod failure;
 pub(crate) mod inputs;
 mod kind;
 mod reflect;
+mod tags;
 mod turn_vectors;
 
 use domain::ids::{OrgId, ProfileId, UserHash};
@@ -23,6 +24,7 @@ pub use failure::{FailureCode, WindowFailure};
 use crate::services::Services;
 use kind::{KindOutcome, learn_kind};
 use reflect::{Reflected, reflect};
+use tags::{Tagged, tag_rows};
 
 /// How often a held lease is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(100);
@@ -144,10 +146,24 @@ async fn learn_under_lease(
         if profile == KindOutcome::Superseded || playbook == KindOutcome::Superseded {
             return Ok(Learned::Superseded);
         }
-        if finish(services, keys, &head, profile, playbook, reflection_due_at).await? {
+        let mut is_unfinished = [profile, playbook].contains(&KindOutcome::OutOfTime);
+        let tagged = if is_unfinished {
+            Tagged::More
+        } else {
+            tag_rows(services, keys, lease, &head, stop_at_ms).await?
+        };
+        let tags_due_at = match tagged {
+            Tagged::Settled { due_at } => due_at,
+            Tagged::More => {
+                is_unfinished = true;
+                Some(services.clock.now())
+            }
+            Tagged::Superseded => return Ok(Learned::Superseded),
+        };
+        let otherwise_due_at = [reflection_due_at, tags_due_at].into_iter().flatten().min();
+        if finish(services, keys, &head, profile, playbook, otherwise_due_at).await? {
             turn_vectors::embed_turns(services, keys, lease, &head, stop_at_ms).await;
-            let out_of_time = [profile, playbook].contains(&KindOutcome::OutOfTime);
-            return Ok(if out_of_time { Learned::Continued } else { Learned::Done });
+            return Ok(if is_unfinished { Learned::Continued } else { Learned::Done });
         }
         // Something was published since the head was read: look again.
     }

@@ -164,8 +164,19 @@ fn respond(purpose: &str, text: &str) -> ChatResponse {
             &json!({ "decisions": [{ "kind": "independent", "reason": "new", "new_id": "NEW-0" }] })
                 .to_string(),
         ),
+        "memory_reflection" => answer(&revisions(text).to_string()),
+        "tagging" => answer(&json!({ "tags": ["tagged"] }).to_string()),
         _ => answer("true"),
     }
+}
+
+/// Every cited fact is revised.
+fn revisions(text: &str) -> serde_json::Value {
+    let ids = text.lines().filter_map(|line| line.trim().strip_prefix("\"target_id\": \"")?.split('"').next());
+    let decisions = ids.map(|id| {
+        json!({ "target_kind": "profile", "target_id": id, "new_content": format!("Revised {id}") })
+    });
+    json!({ "decisions": decisions.collect::<Vec<_>>() })
 }
 
 fn finish(arguments: &serde_json::Value) -> ChatResponse {
