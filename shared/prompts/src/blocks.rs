@@ -7,7 +7,7 @@
 use minijinja::{Error, ErrorKind, Value};
 
 /// The names that a template may use. All of them are made harmless inside every block.
-pub const BLOCK_NAMES: [&str; 14] = [
+pub const BLOCK_NAMES: [&str; 15] = [
     "conversation",
     "comparisons",
     "existing_profiles",
@@ -22,6 +22,7 @@ pub const BLOCK_NAMES: [&str; 14] = [
     "citation_context",
     "memory_to_tag",
     "text_to_expand",
+    "candidates",
 ];
 
 /// What stands for `<` where it would have opened or closed a block.

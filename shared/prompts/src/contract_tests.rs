@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::PromptBank;
 
 /// Every prompt with the variables that its callers pass.
-const PROMPTS: [(&str, &[&str]); 14] = [
+const PROMPTS: [(&str, &[&str]); 15] = [
     (
         "profile_should_generate",
         &["agent_context_prompt", "should_extract_profile_prompt", "new_interactions"],
@@ -44,10 +44,22 @@ const PROMPTS: [(&str, &[&str]); 14] = [
     ),
     ("tagging", &["tagging_definition_prompt", "content"]),
     ("document_expansion", &["content"]),
+    (
+        "playbook_candidate_review",
+        &[
+            "agent_context_prompt",
+            "playbook_definition",
+            "tool_context",
+            "interaction_context",
+            "artifact_availability",
+            "candidates",
+            "existing_playbooks",
+        ],
+    ),
 ];
 
 /// Variables that hold what users, agents and tools wrote.
-const DATA: [&str; 12] = [
+const DATA: [&str; 14] = [
     "new_interactions",
     "interactions",
     "comparison_pairs",
@@ -60,6 +72,8 @@ const DATA: [&str; 12] = [
     "cited_user_playbooks_json",
     "per_citation_context_json",
     "content",
+    "interaction_context",
+    "candidates",
 ];
 
 fn render(id: &str, variables: &[&str], value: &dyn Fn(&str) -> Value) -> String {

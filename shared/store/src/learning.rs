@@ -258,7 +258,7 @@ impl Store {
         Ok(())
     }
 
-    fn add_playbooks(
+    pub(crate) fn add_playbooks(
         &self,
         transaction: &mut Transaction,
         keys: &UserKeys<'_>,

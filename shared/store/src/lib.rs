@@ -49,7 +49,7 @@ pub use learning::{CommitError, LearningCommit, PlaybookRows, ProfileRows};
 pub use leases::{LEASE_MS, Lease, LeaseError, MemoryVersion};
 pub use listing::{Page, TimeEntry};
 pub use lookups::RequestReceipt;
-pub use memory::{DirectWriteError, ROW_BYTES_MAX};
+pub use memory::{DirectWriteError, ROW_BYTES_MAX, ReplaceError};
 pub use objects::Objects;
 pub use outbox::{Effect, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
 pub use profile_changes::ProfileChange;

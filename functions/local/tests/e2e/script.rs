@@ -34,6 +34,7 @@ pub(crate) enum Purpose {
     Reflection,
     Tagging,
     Expansion,
+    Review,
 }
 
 /// What a request is for.
@@ -50,6 +51,7 @@ pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
         Some("playbook_consolidation") => Purpose::Consolidation,
         Some("memory_reflection") => Purpose::Reflection,
         Some("tagging") => Purpose::Tagging,
+        Some("playbook_candidate_review") => Purpose::Review,
         _ if request.prompt().contains("<text_to_expand>") => Purpose::Expansion,
         _ => Purpose::Gate,
     }
@@ -71,6 +73,11 @@ pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
         Purpose::Consolidation => Scripted::json(&consolidation(&prompt)),
         Purpose::Reflection => Scripted::json(&json!({ "decisions": [] })),
         Purpose::Tagging => Scripted::json(&json!({ "tags": ["tagged"] })),
+        Purpose::Review => Scripted::json(&json!({ "decisions": [{
+            "reason": "shown", "candidate_id": "CANDIDATE-0", "decision": "accept",
+            "reason_code": "grounded_useful", "evidence_refs": ["t1"],
+            "content": null, "trigger": null, "rationale": null,
+        }] })),
         Purpose::Expansion => Scripted::text("{}"),
     }
 }

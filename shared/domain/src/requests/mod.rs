@@ -5,6 +5,7 @@ pub mod interactions;
 pub mod playbooks;
 pub mod profiles;
 pub mod publish;
+pub mod review;
 pub mod search;
 pub mod sessions;
 mod shared;

@@ -2,6 +2,7 @@
 //! here is logged and tried again later, and learning goes on.
 
 mod commit;
+mod expand;
 mod inputs;
 
 use std::time::Duration;
@@ -148,13 +149,17 @@ impl Pass<'_> {
     /// Asks the model and writes what follows.
     async fn revise(&self, cursor: &Cursor, inputs: Inputs) -> Result<Commit, WindowFailure> {
         let (answer, model) = self.ask(&inputs).await?;
-        let outcome = self.outcome(&answer, &inputs);
+        let mut outcome = self.outcome(&answer, &inputs);
         for rejection in &outcome.rejected {
             tracing::warn!(event = "reflection_apply_failed", reason = rejection.as_str());
         }
         let counters = Counters { ran: true, ..outcome.counters.with(inputs.counters) };
         if outcome.profiles.is_empty() && outcome.playbooks.is_empty() {
             return Ok(Commit::Advance(counters));
+        }
+        if self.config.config.enable_document_expansion {
+            let deadline_ms = self.services.clock.now_ms().min(self.stop_at_ms) + EXTRACTION_MS_MAX;
+            expand::expand(self.services, self.keys, &mut outcome, deadline_ms).await;
         }
         let done =
             commit(self.services, self.keys, self.lease, self.head, cursor, &inputs, outcome, model).await?;
