@@ -82,8 +82,7 @@ fn the_revision_of_cited_memories_is_shown_once_it_is_set() {
     assert!(plain.reflection_config.enabled);
     assert!(plain.to_wire().get("reflection_config").is_none());
     let set = changed(plain.merged_with(&json!({"reflection_config": {"post_horizon_size": 0}})));
-    let shown =
-        json!({"enabled": true, "model": null, "post_horizon_size": 0, "max_revisions_per_pass": 8});
+    let shown = json!({"enabled": true, "model": null, "post_horizon_size": 0, "max_revisions_per_pass": 8});
     assert_eq!(set.to_wire()["reflection_config"], shown);
     assert_eq!(Config::load(&set.to_stored()).unwrap().reflection_config, set.reflection_config);
     let cleared = changed(set.merged_with(&json!({"reflection_config": null})));

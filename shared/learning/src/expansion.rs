@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn terms_without_other_words_are_left_out() {
-        for nothing in [json!({}), json!({ "tea": [] }), json!({ "tea": ["tea", " "] }), json!({ "tea": [7, null] })]
+        for nothing in
+            [json!({}), json!({ "tea": [] }), json!({ "tea": ["tea", " "] }), json!({ "tea": [7, null] })]
         {
             assert_eq!(stored(nothing.clone()), None, "{nothing}");
         }
@@ -151,7 +152,8 @@ mod tests {
             let stored = stored(json!({ "t": words })).unwrap();
             assert_eq!(stored.split(',').count(), 1 + many.min(WORDS_PER_TERM_MAX));
         }
-        for (chars, kept) in [(WORD_CHARS_MAX - 1, true), (WORD_CHARS_MAX, true), (WORD_CHARS_MAX + 1, false)] {
+        for (chars, kept) in [(WORD_CHARS_MAX - 1, true), (WORD_CHARS_MAX, true), (WORD_CHARS_MAX + 1, false)]
+        {
             assert_eq!(stored(json!({ "t": ["é".repeat(chars)] })).is_some(), kept, "{chars}");
         }
     }

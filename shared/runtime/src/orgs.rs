@@ -49,14 +49,16 @@ pub enum SaveError {
     Org(#[from] OrgError),
 }
 
+/// A role, and the name that was asked for instead of the role's own.
+type ModelKey = (ModelRole, Option<String>);
+
 /// Configuration and models of one organisation, all of the same version.
 pub struct LoadedOrg {
     /// 0 while the organisation uses the defaults.
     pub version: i64,
     /// The configuration, secrets included.
     pub config: Arc<Config>,
-    /// By role, and by the name that was asked for instead of the role's own.
-    models: Mutex<HashMap<(ModelRole, Option<String>), Arc<dyn ChatModel>>>,
+    models: Mutex<HashMap<ModelKey, Arc<dyn ChatModel>>>,
     embedding: Mutex<Option<Arc<dyn EmbeddingModel>>>,
 }
 

@@ -35,7 +35,10 @@ async fn rows_are_found_by_words_that_they_do_not_hold() {
         let terms = if prompt.contains("bought a sofa") {
             json!({ "sofa": ["couch", "settee"] })
         } else {
-            assert!(prompt.contains("When it comes to book flights early"), "a rule is expanded by its trigger");
+            assert!(
+                prompt.contains("When it comes to book flights early"),
+                "a rule is expanded by its trigger"
+            );
             json!({ "flights": ["airfare"] })
         };
         Scripted::text(format!("```json\n{terms}\n```"))

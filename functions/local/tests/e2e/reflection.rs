@@ -122,14 +122,16 @@ async fn a_cited_fact_that_the_user_corrects_is_replaced_before_the_window_is_le
 
 #[tokio::test]
 async fn a_cited_rule_gets_another_trigger_and_the_list_of_all_users_shows_it() {
-    let decisions = json!([{ "target_kind": "playbook", "target_id": "1", "new_trigger": "When in a hurry" }]);
+    let decisions =
+        json!([{ "target_kind": "playbook", "target_id": "1", "new_trigger": "When in a hurry" }]);
     let model = deciding(decisions).await;
     let site = site(&model).await;
     let search = json!({ "query": "brief answers", "status_filter": [null] });
     site.acme.ok("/api/search_user_playbooks", &search).await;
     publish(&site, "r1", &correction("user_playbook", "1")).await;
     let found = site.acme.ok("/api/search_user_playbooks", &search).await;
-    let triggers: Vec<_> = found["user_playbooks"].as_array().unwrap().iter().map(|r| &r["trigger"]).collect();
+    let triggers: Vec<_> =
+        found["user_playbooks"].as_array().unwrap().iter().map(|r| &r["trigger"]).collect();
     assert_eq!(triggers, ["When in a hurry"]);
     let lives = lives(&site, "B#").await;
     assert!(lives.contains(&("Answer briefly".into(), "superseded".into(), json!(2))), "{lives:?}");

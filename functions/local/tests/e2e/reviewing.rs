@@ -14,7 +14,8 @@ async fn reviewer(decide: impl Fn(&str) -> Value + Send + Sync + 'static) -> Mod
     model.otherwise(Scripted::with(move |request: &ReceivedRequest| match purpose(request) {
         Purpose::Review => {
             let prompt = request.prompt();
-            let candidate = prompt.split("<candidates>").nth(1).unwrap().split("</candidates>").next().unwrap();
+            let candidate =
+                prompt.split("<candidates>").nth(1).unwrap().split("</candidates>").next().unwrap();
             let mut decision = json!({
                 "reason": "as decided", "candidate_id": "CANDIDATE-0", "decision": "accept",
                 "reason_code": "grounded_useful", "evidence_refs": ["t1"],
@@ -98,7 +99,10 @@ async fn applying_replaces_revised_rules_and_retires_rejected_ones() {
     assert_eq!((&row["content"], &row["request_id"]), (&json!("answer briefly"), &json!("r1")));
     let search = json!({ "query": "briefly", "status_filter": [null] });
     let searched = site.acme.ok("/api/search_user_playbooks", &search).await;
-    assert_eq!(searched["user_playbooks"][0]["user_playbook_id"], successor, "the list of all users shows it");
+    assert_eq!(
+        searched["user_playbooks"][0]["user_playbook_id"], successor,
+        "the list of all users shows it"
+    );
     let again = site.acme.ok(PATH, &window(json!({ "report_only": false }))).await;
     assert_eq!(again["selected_count"], 2, "what is retired is not reviewed");
 }
@@ -107,7 +111,8 @@ async fn applying_replaces_revised_rules_and_retires_rejected_ones() {
 async fn a_row_without_turns_to_rest_on_is_skipped_and_no_model_is_asked() {
     let model = attentive_model().await;
     let site = Site::with(provider(&model)).await;
-    let playbook = |more: Value| with(json!({ "agent_version": "v1", "request_id": "r0", "content": "x" }), more);
+    let playbook =
+        |more: Value| with(json!({ "agent_version": "v1", "request_id": "r0", "content": "x" }), more);
     let body = json!({ "user_playbooks": [
         playbook(json!({ "user_id": "ana" })),
         playbook(json!({})),
@@ -133,7 +138,8 @@ async fn a_reviewer_that_fails_or_hangs_leaves_its_rows_and_the_answer_says_so()
         || Scripted::json(&json!({ "decisions": [] })),
         || Scripted::Hang,
     ];
-    for (reply, expected) in replies.into_iter().zip(["provider_unavailable", "answer_malformed", "in time"]) {
+    for (reply, expected) in replies.into_iter().zip(["provider_unavailable", "answer_malformed", "in time"])
+    {
         let model = attentive_model().await;
         let site = site(&model).await;
         model.otherwise(Scripted::with(move |_| reply()));

@@ -29,7 +29,8 @@ async fn publish(site: &Site, id: &str, said: &[&str]) {
 async fn tags(site: &Site, prefix: &str) -> Vec<Value> {
     let mut found = Vec::new();
     for item in site.items().await {
-        let Some(document) = item.values().filter_map(|v| v.as_s().ok()).find(|text| text.contains("\"tags\":"))
+        let Some(document) =
+            item.values().filter_map(|v| v.as_s().ok()).find(|text| text.contains("\"tags\":"))
         else {
             continue;
         };
@@ -54,7 +55,8 @@ async fn learned_rows_are_tagged_after_fifteen_seconds_of_silence_and_once() {
     let model = attentive_model().await;
     tagging(&model, |prompt| {
         assert!(prompt.contains("By topic"), "{prompt}");
-        let is_rule = prompt.contains("answer briefly\nTrigger: When it comes to answer briefly\nRationale: ");
+        let is_rule =
+            prompt.contains("answer briefly\nTrigger: When it comes to answer briefly\nRationale: ");
         Scripted::json(&json!({ "tags": [if is_rule { " style " } else { "drink" }, "", " "] }))
     });
     let site = Site::with(provider(&model)).await;

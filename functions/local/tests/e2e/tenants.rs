@@ -156,8 +156,7 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
     let site = site().await;
     write_everything(&site.acme, MARK).await;
     // Otherwise the other tests would pass on empty answers.
-    let silent =
-        ["/api/whoami", "/api/my_config", "/api/learning_status", "/api/review_user_playbooks"];
+    let silent = ["/api/whoami", "/api/my_config", "/api/learning_status", "/api/review_user_playbooks"];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");
     }

@@ -76,12 +76,8 @@ mod tests {
     #[test]
     fn a_window_is_required_and_the_rest_has_defaults() {
         let read = ReviewUserPlaybooks::parse(&body(json!({}))).unwrap();
-        let expected = ReviewUserPlaybooks {
-            start: 1_767_225_600,
-            end: 1_767_312_000,
-            top_k: 10,
-            report_only: true,
-        };
+        let expected =
+            ReviewUserPlaybooks { start: 1_767_225_600, end: 1_767_312_000, top_k: 10, report_only: true };
         assert_eq!(read, expected);
         assert!(read.contains(1_767_312_000) && !read.contains(1_767_312_001));
         assert!(ReviewUserPlaybooks::parse(&json!({ "start_time": 1, "top_k": 1 })).is_err());
@@ -91,7 +87,11 @@ mod tests {
     #[test]
     fn the_number_of_playbooks_is_bounded() {
         for (top_k, is_valid) in [(0, false), (1, true), (99, true), (100, true), (101, false)] {
-            assert_eq!(ReviewUserPlaybooks::parse(&body(json!({ "top_k": top_k }))).is_ok(), is_valid, "{top_k}");
+            assert_eq!(
+                ReviewUserPlaybooks::parse(&body(json!({ "top_k": top_k }))).is_ok(),
+                is_valid,
+                "{top_k}"
+            );
         }
     }
 }

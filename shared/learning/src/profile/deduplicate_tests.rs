@@ -102,7 +102,9 @@ fn duplicates_become_one_row_and_the_stored_one_points_to_it() {
 
 #[test]
 fn a_merged_row_keeps_the_extra_data_of_its_members_unless_it_replaces_them() {
-    for (relation, expected) in [("duplicate", json!({"a": 1, "b": 2, "c": 3})), ("contradiction", json!({"b": 2, "c": 3}))] {
+    for (relation, expected) in
+        [("duplicate", json!({"a": 1, "b": 2, "c": 3})), ("contradiction", json!({"b": 2, "c": 3}))]
+    {
         let mut new = row("n0", "lives in Oslo");
         new.custom_features = json!({"b": 2, "c": 3}).as_object().cloned();
         let mut old = row("e0", "lives in Rome");

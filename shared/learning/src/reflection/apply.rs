@@ -269,7 +269,11 @@ impl<I: FnMut() -> ProfileId> Pass<'_, I> {
             content: content.to_owned(),
             trigger: trigger.map(str::to_owned),
             rationale: rationale.map(str::to_owned),
-            expanded_terms: if content_changes || trigger_changes { None } else { old.expanded_terms.clone() },
+            expanded_terms: if content_changes || trigger_changes {
+                None
+            } else {
+                old.expanded_terms.clone()
+            },
             merged_into: None,
             superseded_by: None,
             ..old.clone()
@@ -324,7 +328,6 @@ fn revised_profile(
 fn json_bytes(row: &impl serde::Serialize) -> usize {
     serde_json::to_string(row).map_or(usize::MAX / 4, |json| json.len())
 }
-
 
 #[cfg(test)]
 #[path = "apply_property_tests.rs"]

@@ -65,8 +65,7 @@ fn a_revised_profile_keeps_all_that_is_known_of_it_and_its_time_begins_anew() {
 #[test]
 fn a_new_time_to_live_moves_the_expiration_and_nothing_else() {
     for (ttl, expires) in [("one_year", NOW + 365 * 86_400), ("INFINITY", domain::time::NEVER_EXPIRES)] {
-        let outcome =
-            apply(json!([of("profile", "p2", json!({ "new_profile_time_to_live": ttl }))]), RUN);
+        let outcome = apply(json!([of("profile", "p2", json!({ "new_profile_time_to_live": ttl }))]), RUN);
         let row = &outcome.profiles[0].row;
         assert_eq!((row.expiration_timestamp, row.content.as_str()), (expires, "Lives in Oslo"));
         assert_eq!(row.expanded_terms.as_deref(), Some("old, words"));
@@ -149,7 +148,11 @@ fn a_fact_does_not_become_a_wish_to_forget() {
 fn what_says_the_same_or_is_about_another_kind_changes_nothing() {
     let outcome = apply(
         json!([
-            of("profile", "p1", json!({ "new_content": "Likes tea", "new_profile_time_to_live": "one_week" })),
+            of(
+                "profile",
+                "p1",
+                json!({ "new_content": "Likes tea", "new_profile_time_to_live": "one_week" })
+            ),
             of("profile", "p2", json!({ "new_trigger": "x", "new_rationale": "y" })),
             of("playbook", "7", json!({ "new_profile_time_to_live": "one_day" })),
         ]),
@@ -176,9 +179,11 @@ fn revisions_beyond_the_bounds_are_counted_and_left() {
 
 #[test]
 fn a_memory_that_cannot_be_shown_whole_cannot_be_revised() {
-    for (chars, fits) in
-        [(PROFILE_CONTENT_CHARS_MAX - 1, true), (PROFILE_CONTENT_CHARS_MAX, true), (PROFILE_CONTENT_CHARS_MAX + 1, false)]
-    {
+    for (chars, fits) in [
+        (PROFILE_CONTENT_CHARS_MAX - 1, true),
+        (PROFILE_CONTENT_CHARS_MAX, true),
+        (PROFILE_CONTENT_CHARS_MAX + 1, false),
+    ] {
         assert_eq!(is_revisable_profile(&profile("p", &"é".repeat(chars))), fits, "{chars}");
     }
     for (chars, fits) in [(TRIGGER_CHARS_MAX, true), (TRIGGER_CHARS_MAX + 1, false)] {

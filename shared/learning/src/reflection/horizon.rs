@@ -81,10 +81,13 @@ pub fn cited(window: &[SeenTurn<'_>]) -> Vec<Cited> {
         for citation in &turn.interaction.citations {
             let target = Target::of(citation);
             let (is_known, counts) = match &target {
-                Some(target) => (found.iter().any(|cited| cited.target.as_ref() == Some(target)), match target {
-                    Target::Profile(_) => turn.for_profiles,
-                    Target::Playbook(_) => turn.for_playbooks,
-                }),
+                Some(target) => (
+                    found.iter().any(|cited| cited.target.as_ref() == Some(target)),
+                    match target {
+                        Target::Profile(_) => turn.for_profiles,
+                        Target::Playbook(_) => turn.for_playbooks,
+                    },
+                ),
                 None => (others.contains(&(&citation.kind, &citation.real_id)), true),
             };
             if is_known || !counts {
@@ -146,7 +149,11 @@ mod tests {
         Interaction { role: role.into(), citations, ..Interaction::default() }
     }
 
-    fn seen<'a>(turns: &'a [Interaction], request: &'a RequestId, learned: (bool, bool)) -> Vec<SeenTurn<'a>> {
+    fn seen<'a>(
+        turns: &'a [Interaction],
+        request: &'a RequestId,
+        learned: (bool, bool),
+    ) -> Vec<SeenTurn<'a>> {
         let (for_profiles, for_playbooks) = learned;
         turns
             .iter()
@@ -156,7 +163,8 @@ mod tests {
 
     fn found(turns: &[Interaction], learned: (bool, bool)) -> Vec<(String, usize)> {
         let request = RequestId::new("r").unwrap();
-        let name = |cited: &Cited| cited.target.as_ref().map_or("-".into(), |t| format!("{} {}", t.kind(), t.id()));
+        let name =
+            |cited: &Cited| cited.target.as_ref().map_or("-".into(), |t| format!("{} {}", t.kind(), t.id()));
         cited(&seen(turns, &request, learned)).iter().map(|c| (name(c), c.position)).collect()
     }
 
@@ -166,7 +174,10 @@ mod tests {
             turn("User", &[("profile", "p0")]),
             turn("assistant", &[("profile", "p0")]),
             turn("Assistant", &[("profile", "p1"), ("playbook", "7"), ("agent_playbook", "7")]),
-            turn("Assistant", &[("user_playbook", "7"), ("profile", "p1"), ("profile", "p2"), ("playbook", "x")]),
+            turn(
+                "Assistant",
+                &[("user_playbook", "7"), ("profile", "p1"), ("profile", "p2"), ("playbook", "x")],
+            ),
         ];
         let expected = [("profile p1", 2), ("playbook 7", 2), ("-", 2), ("profile p2", 3), ("-", 3)];
         assert_eq!(found(&turns, (true, true)), expected.map(|(name, at)| (name.to_owned(), at)));

@@ -126,7 +126,12 @@ mod tests {
     use super::*;
 
     fn turn(role: &str, content: &str) -> Interaction {
-        Interaction { interaction_id: 7, role: role.into(), content: content.into(), ..Interaction::default() }
+        Interaction {
+            interaction_id: 7,
+            role: role.into(),
+            content: content.into(),
+            ..Interaction::default()
+        }
     }
 
     #[test]

@@ -132,11 +132,7 @@ pub enum Verdict {
 ///
 /// # Errors
 /// What is wrong with it, for the model.
-pub fn judge(
-    decisions: &[ReviewDecision],
-    number: usize,
-    shown: &EvidenceMap,
-) -> Result<Verdict, String> {
+pub fn judge(decisions: &[ReviewDecision], number: usize, shown: &EvidenceMap) -> Result<Verdict, String> {
     let id = format!("{CANDIDATE_PREFIX}{number}");
     let is_about_it = |decision: &&ReviewDecision| {
         decision.candidate_id.as_deref().is_some_and(|given| given.eq_ignore_ascii_case(&id))

@@ -47,14 +47,18 @@ fn a_decision_is_read() {
     let expected = Verdict::Revise { code: ReasonCode::Compound, reason: "r".into(), edit };
     assert_eq!(judged(json!([revision(json!({}))])), Ok(expected));
     let rejected = decision(json!({ "decision": "Reject", "reason_code": "GENERIC", "evidence_refs": [] }));
-    assert_eq!(judged(json!([rejected])), Ok(Verdict::Reject { code: ReasonCode::Generic, reason: "r".into() }));
+    assert_eq!(
+        judged(json!([rejected])),
+        Ok(Verdict::Reject { code: ReasonCode::Generic, reason: "r".into() })
+    );
 }
 
 #[test]
 fn a_fatal_code_always_rejects() {
     for code in ["absence_inference", "not_agent_decision"] {
         for word in ["accept", "revise", "reject", "?"] {
-            let verdict = judged(json!([decision(json!({ "decision": word, "reason_code": code }))])).unwrap();
+            let verdict =
+                judged(json!([decision(json!({ "decision": word, "reason_code": code }))])).unwrap();
             assert!(matches!(verdict, Verdict::Reject { .. }), "{word} {code}: {verdict:?}");
         }
     }

@@ -124,7 +124,10 @@ impl Review<'_> {
                 ("tool_context", &tools),
                 ("interaction_context", &shown.text),
                 ("artifact_availability", ARTIFACTS),
-                ("candidates", &format_existing(std::slice::from_ref(playbook)).replacen("EXISTING-0", "CANDIDATE-0", 1)),
+                (
+                    "candidates",
+                    &format_existing(std::slice::from_ref(playbook)).replacen("EXISTING-0", "CANDIDATE-0", 1),
+                ),
                 ("existing_playbooks", &format_existing(&self.others_of(playbook))),
             ],
         )?;
@@ -132,9 +135,8 @@ impl Review<'_> {
         request.deadline = Some(self.deadline_ms);
         let check = |answer: &ReviewAnswer| judge(&answer.decisions, 0, &shown.evidence).map(drop);
         let answer = chat_structured_checked(self.model, &request, PURPOSE, check).await?;
-        judge(&answer.decisions, 0, &shown.evidence).map_err(|detail| {
-            WindowFailure::window(crate::worker::FailureCode::AnswerMalformed, detail)
-        })
+        judge(&answer.decisions, 0, &shown.evidence)
+            .map_err(|detail| WindowFailure::window(crate::worker::FailureCode::AnswerMalformed, detail))
     }
 
     fn others_of(&self, playbook: &UserPlaybook) -> Vec<UserPlaybook> {

@@ -189,7 +189,8 @@ async fn finish(
         KindOutcome::Settled { learned, .. } => learned,
         KindOutcome::OutOfTime | KindOutcome::Superseded => head.learned(kind),
     };
-    let due_at: Option<EpochSeconds> = [due(profile), due(playbook), otherwise_due_at].into_iter().flatten().min();
+    let due_at: Option<EpochSeconds> =
+        [due(profile), due(playbook), otherwise_due_at].into_iter().flatten().min();
     let finish = FinishHead {
         seen_count: head.count,
         learned_profile: learned(profile, LearningKind::Profile),

@@ -164,7 +164,9 @@ impl Pass<'_> {
         if self.definitions.playbooks.is_some() {
             let mut rows = self.services.store.user_playbooks(self.keys).await?;
             rows.retain(|row| row.playbook.status.is_none());
-            rows.sort_by_key(|row| std::cmp::Reverse((row.playbook.created_at, row.playbook.user_playbook_id)));
+            rows.sort_by_key(|row| {
+                std::cmp::Reverse((row.playbook.created_at, row.playbook.user_playbook_id))
+            });
             rows.truncate(PLAYBOOKS_SCANNED_MAX);
             found.extend(rows.into_iter().filter(|row| row.playbook.tags.is_none()).map(Untagged::Playbook));
         }

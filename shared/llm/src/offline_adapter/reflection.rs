@@ -1,9 +1,9 @@
 //! Cited memories in the light of the turns that followed: what the user said afterwards is read by the same rules as
 //! ever, and a memory that it contradicts or adds to is revised.
 
+use domain::entities::ProfileTimeToLive;
 use offline::{Decision, PlaybookRow, ProfileRow, Turn, consolidate_playbooks, dedupe_profiles};
 use offline::{ProfileDraft, extract_playbooks, extract_profiles};
-use domain::entities::ProfileTimeToLive;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -17,8 +17,11 @@ pub(super) fn review(prompt: &Prompt) -> Result<Value, ChatError> {
     let decisions = candidates.iter().enumerate().map(|(number, [content, trigger, rationale, ..])| {
         let candidate = [PlaybookRow { trigger, content, rationale }];
         let support = taught.iter().find(|draft| {
-            let draft =
-                [PlaybookRow { trigger: &draft.trigger, content: &draft.content, rationale: &draft.rationale }];
+            let draft = [PlaybookRow {
+                trigger: &draft.trigger,
+                content: &draft.content,
+                rationale: &draft.rationale,
+            }];
             let relation = consolidate_playbooks(&draft, &candidate);
             matches!(relation.first(), Some(Decision::RejectNew { .. } | Decision::Unify { .. }))
         });

@@ -51,7 +51,7 @@ pub(super) fn expand(prompt: &Prompt) -> Result<Value, ChatError> {
     for word in said.iter().collect::<BTreeSet<_>>() {
         let singular = word.strip_suffix('s').unwrap_or(word);
         let is_it = |other: &&str| *other == word || *other == singular;
-        let Some(group) = SYNONYMS.iter().find(|group| group.iter().any(|w| is_it(w))) else { continue };
+        let Some(group) = SYNONYMS.iter().find(|group| group.iter().any(&is_it)) else { continue };
         let others: Vec<&str> =
             group.iter().copied().filter(|other| !said.iter().any(|word| word == other)).collect();
         if !others.is_empty() {
@@ -65,7 +65,10 @@ pub(super) fn expand(prompt: &Prompt) -> Result<Value, ChatError> {
 fn candidates(definition: &str) -> Vec<String> {
     let quoted: Vec<&str> = definition.split(['"', '“', '”']).skip(1).step_by(2).collect();
     let offered = if quoted.is_empty() {
-        definition.split([',', ';', ':', '\n', '.']).map(|item| item.trim_start_matches(['-', '*', ' '])).collect()
+        definition
+            .split([',', ';', ':', '\n', '.'])
+            .map(|item| item.trim_start_matches(['-', '*', ' ']))
+            .collect()
     } else {
         quoted
     };

@@ -172,10 +172,11 @@ fn respond(purpose: &str, text: &str) -> ChatResponse {
 
 /// Every cited fact is revised.
 fn revisions(text: &str) -> serde_json::Value {
-    let ids = text.lines().filter_map(|line| line.trim().strip_prefix("\"target_id\": \"")?.split('"').next());
-    let decisions = ids.map(|id| {
-        json!({ "target_kind": "profile", "target_id": id, "new_content": format!("Revised {id}") })
-    });
+    let ids =
+        text.lines().filter_map(|line| line.trim().strip_prefix("\"target_id\": \"")?.split('"').next());
+    let decisions = ids.map(
+        |id| json!({ "target_kind": "profile", "target_id": id, "new_content": format!("Revised {id}") }),
+    );
     json!({ "decisions": decisions.collect::<Vec<_>>() })
 }
 

@@ -106,14 +106,15 @@ impl Pass<'_> {
             let failure = WindowFailure::window(FailureCode::Interrupted, "the worker died");
             return self.put_off(cursor, failure).await.map(Some);
         }
-        let inputs = match read_inputs(self.services, self.keys, self.head, &self.config.config, &cursor).await {
-            Ok(inputs) => inputs,
-            Err(error @ StoreError::Corrupt { .. }) => {
-                let failure = WindowFailure::window(FailureCode::StoredDataDamaged, error.to_string());
-                return self.put_off(cursor, failure).await.map(Some);
-            }
-            Err(error) => return Err(error),
-        };
+        let inputs =
+            match read_inputs(self.services, self.keys, self.head, &self.config.config, &cursor).await {
+                Ok(inputs) => inputs,
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    let failure = WindowFailure::window(FailureCode::StoredDataDamaged, error.to_string());
+                    return self.put_off(cursor, failure).await.map(Some);
+                }
+                Err(error) => return Err(error),
+            };
         if !inputs.counters.gate_open {
             log_done(inputs.counters);
             return Ok(Some(SETTLED));
