@@ -55,6 +55,17 @@ pub trait OrgServices: Send + Sync {
     /// [`OrgServicesError`].
     async fn chat(&self, org: &OrgId, role: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError>;
 
+    /// The chat model of this name, with what the configuration says of a role in all other respects.
+    ///
+    /// # Errors
+    /// [`OrgServicesError`].
+    async fn chat_named(
+        &self,
+        org: &OrgId,
+        role: ModelRole,
+        model: &str,
+    ) -> Result<Arc<dyn ChatModel>, OrgServicesError>;
+
     /// The embedding model.
     ///
     /// # Errors

@@ -52,6 +52,9 @@ pub enum SaveError {
     Org(#[from] OrgError),
 }
 
+/// A role, and the name that was asked for instead of the role's own.
+type ModelKey = (ModelRole, Option<String>);
+
 /// Configuration and models of one organisation, all of the same version.
 pub struct LoadedOrg {
     /// 0 while the organisation uses the defaults.
@@ -65,7 +68,7 @@ pub struct LoadedOrg {
 #[derive(Default)]
 struct ChosenModels {
     site: LlmModelSetting,
-    chat: HashMap<ModelRole, Arc<dyn ChatModel>>,
+    chat: HashMap<ModelKey, Arc<dyn ChatModel>>,
     embedding: Option<Arc<dyn EmbeddingModel>>,
 }
 
@@ -238,13 +241,18 @@ impl Orgs {
         loaded: &LoadedOrg,
         site: &LlmModelSetting,
         role: ModelRole,
+        name: Option<&str>,
     ) -> Result<Arc<dyn ChatModel>, String> {
         let mut models = loaded.models.lock().unwrap_or_else(PoisonError::into_inner);
         let chosen = models.under(site);
-        if let Some(model) = chosen.chat.get(&role) {
+        let key = (role, name.map(str::to_owned));
+        if let Some(model) = chosen.chat.get(&key) {
             return Ok(Arc::clone(model));
         }
-        let settings = provider_settings(&loaded.config, site, &self.settings);
+        let mut settings = provider_settings(&loaded.config, site, &self.settings);
+        if let Some(name) = name {
+            settings.org.models.put(role, name);
+        }
         let model = match resolve_chat(&settings, role).map_err(|error| error.to_string())? {
             Resolved::Hosted(resolved) => {
                 let fallbacks = resolve_fallbacks(&settings).map_err(|error| error.to_string())?;
@@ -253,7 +261,7 @@ impl Orgs {
             Resolved::Offline => offline_chat(self.models.meter(org)),
         };
         let model = self.stalls.watch(model, org, role, loaded.version);
-        chosen.chat.insert(role, Arc::clone(&model));
+        chosen.chat.insert(key, Arc::clone(&model));
         Ok(model)
     }
 
@@ -311,7 +319,18 @@ impl OrgServices for Orgs {
     async fn chat(&self, org: &OrgId, role: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
         let loaded = self.load(org).await.map_err(services_error)?;
         let site = self.site.read().await;
-        self.chat_of(org, &loaded, &site.models, role).map_err(OrgServicesError::Configuration)
+        self.chat_of(org, &loaded, &site.models, role, None).map_err(OrgServicesError::Configuration)
+    }
+
+    async fn chat_named(
+        &self,
+        org: &OrgId,
+        role: ModelRole,
+        model: &str,
+    ) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
+        let loaded = self.load(org).await.map_err(services_error)?;
+        let site = self.site.read().await;
+        self.chat_of(org, &loaded, &site.models, role, Some(model)).map_err(OrgServicesError::Configuration)
     }
 
     async fn embedding(&self, org: &OrgId) -> Result<Arc<dyn EmbeddingModel>, OrgServicesError> {

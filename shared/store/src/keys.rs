@@ -6,8 +6,9 @@
 
 use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash};
 
-use domain::learning::LearningKind;
 use domain::site_vars::SiteKey;
+
+use crate::cursors::CursorName;
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;
@@ -68,12 +69,12 @@ impl UserKeys<'_> {
         Key::new(self.partition(), format!("S#{}", session.hash()))
     }
 
-    pub(crate) fn cursor(&self, kind: LearningKind) -> Key {
-        Key::new(self.partition(), format!("CUR#{}", kind.as_str()))
+    pub(crate) fn cursor(&self, name: CursorName) -> Key {
+        Key::new(self.partition(), format!("CUR#{}", name.as_str()))
     }
 
-    pub(crate) fn window(&self, kind: LearningKind, end: i64) -> Key {
-        Key::new(self.partition(), format!("{}{}", window_prefix(kind), padded(end)))
+    pub(crate) fn window(&self, name: CursorName, end: i64) -> Key {
+        Key::new(self.partition(), format!("{}{}", window_prefix(name), padded(end)))
     }
 
     pub(crate) fn profile(&self, id: &ProfileId) -> Key {
@@ -92,6 +93,10 @@ impl UserKeys<'_> {
         Key::new(self.partition(), "VCUR")
     }
 
+    pub(crate) fn tagging_progress(&self) -> Key {
+        Key::new(self.partition(), "TCUR")
+    }
+
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
         Key::new(self.partition(), format!("{PROFILE_CHANGE_PREFIX}{}#{id}", padded(at)))
     }
@@ -108,8 +113,8 @@ pub(crate) const USER_PLAYBOOK_PREFIX: &str = "B#";
 /// Sort keys of profile changes begin so.
 pub(crate) const PROFILE_CHANGE_PREFIX: &str = "PCL#";
 
-pub(crate) fn window_prefix(kind: LearningKind) -> String {
-    format!("WIN#{}#", kind.as_str())
+pub(crate) fn window_prefix(name: CursorName) -> String {
+    format!("WIN#{}#", name.as_str())
 }
 
 pub(crate) fn request_lookup(org: &OrgId, request: &RequestId) -> Key {

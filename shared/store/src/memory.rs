@@ -7,9 +7,10 @@ use crate::Store;
 use crate::attributes::ItemReader;
 use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
-use crate::learning::unchanged;
+use crate::learning::{PlaybookRows, unchanged};
 use crate::leases::change_memory;
 use crate::lookups::{lookup_item, user_hash};
+use crate::outbox::OutboxEntry;
 use crate::profile_changes::{change_item, created_by_callers};
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
@@ -29,6 +30,20 @@ pub enum DirectWriteError {
     /// The id is in use for another user.
     #[error("the id belongs to another user")]
     ForeignId,
+    /// The user is being erased.
+    #[error("the user is being erased")]
+    Barred,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why rows were not replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplaceError {
+    /// A row is not as it was read.
+    #[error("a row changed since it was read")]
+    Changed,
     /// The user is being erased.
     #[error("the user is being erased")]
     Barred,
@@ -137,6 +152,41 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Replaces a few user playbooks of one user (or of no user) by others, all or nothing; each old row must be as it
+    /// was read. The effect is written with them, to be carried out by the caller.
+    ///
+    /// # Errors
+    /// [`ReplaceError`].
+    pub async fn replace_user_playbooks(
+        &self,
+        org: &OrgId,
+        user: &UserHash,
+        rows: &PlaybookRows,
+        effect: &OutboxEntry,
+    ) -> Result<(), ReplaceError> {
+        let keys = UserKeys { org, user };
+        for attempt in 0..ATTEMPTS_MAX {
+            if attempt > 0 {
+                self.retries.wait(attempt).await;
+            }
+            let mut transaction = Transaction::default();
+            let memory = transaction.update(self, &keys.lease(), change_memory());
+            self.add_playbooks(&mut transaction, &keys, rows)?;
+            transaction.put(self, effect.to_item(self.clock.now())?);
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.condition_failed(memory) => return Err(ReplaceError::Barred),
+                Err(error) if error.is_conflict() => {}
+                Err(error) if error.is_refusal() => {
+                    return Err(error.into_store_error("replace user playbooks").into());
+                }
+                Err(TransactionError::Cancelled(_)) => return Err(ReplaceError::Changed),
+                Err(TransactionError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(StoreError::Contended { operation: "replace user playbooks" }.into())
     }
 
     /// Commits a direct write: `true` when done, `false` when it is worth another try.

@@ -11,6 +11,7 @@ mod profiles;
 mod provenance;
 mod publish;
 mod requests;
+mod review;
 mod search;
 mod select;
 mod sessions;
@@ -26,7 +27,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 40] = [
+pub const ROUTES: [(&str, &str); 41] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -63,6 +64,7 @@ pub const ROUTES: [(&str, &str); 40] = [
     ("DELETE", "/api/delete_user_playbooks_by_ids"),
     ("GET", "/api/profile_change_log"),
     ("POST", "/api/get_learning_provenance"),
+    ("POST", "/api/review_user_playbooks"),
     ("POST", "/api/search_profiles"),
     ("POST", "/api/search_user_playbooks"),
     ("POST", "/api/search_interactions"),
@@ -151,6 +153,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
         .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
         .route("/api/get_learning_provenance", post(provenance::get_learning_provenance))
+        .route("/api/review_user_playbooks", post(review::review_user_playbooks))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
         .route("/api/search_interactions", post(search::search_interactions))

@@ -11,6 +11,8 @@ mod learn_store_faults;
 mod learn_workers;
 mod process;
 mod publish_faults;
+mod reflection;
 mod simulation;
 mod support;
 mod sweep_faults;
+mod tagging;

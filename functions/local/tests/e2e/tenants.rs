@@ -78,6 +78,9 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("DELETE", "/api/delete_user_playbooks_by_ids") => Case::Write(json!({ "user_playbook_ids": [3] })),
         ("POST", "/api/get_user_playbooks") => Case::Read(json!({ "user_playbook_id": 1 })),
         ("POST", "/api/get_learning_provenance") => Case::Read(json!({ "kind": "profile", "id": "p1" })),
+        ("POST", "/api/review_user_playbooks") => Case::Read(json!({
+            "start_time": "2020-01-01T00:00:00Z", "end_time": "2100-01-01T00:00:00Z",
+        })),
         ("POST", "/api/get_requests") => Case::Read(json!({ "request_id": "r1", "session_id": "s1" })),
         ("POST", "/api/get_interactions" | "/api/get_profiles") => Case::Read(json!({ "user_id": "ana" })),
         ("POST", "/api/search_user_playbooks") => Case::Read(json!({ "query": "tea" })),
@@ -115,7 +118,11 @@ async fn write_everything(caller: &Caller, mark: &str) {
 async fn read_everything(caller: &Caller) -> BTreeMap<&'static str, (u16, Value)> {
     let mut answers = BTreeMap::new();
     for (method, path) in api::ROUTES.into_iter().filter(|(method, path)| !writes(method, path)) {
-        if let Some(answer) = call(caller, method, path, MARK).await {
+        if let Some(mut answer) = call(caller, method, path, MARK).await {
+            // The only part of an answer that chance decides.
+            if let Some(members) = answer.body.as_object_mut() {
+                members.remove("run_id");
+            }
             answers.insert(path, (answer.status, answer.body));
         }
     }
@@ -178,6 +185,7 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
         "/api/whoami",
         "/api/my_config",
         "/api/learning_status",
+        "/api/review_user_playbooks",
         "/stall_state",
         "/api/stall_state",
         "/stall_state/notified",

@@ -7,6 +7,7 @@ pub mod playbooks;
 pub mod profiles;
 pub mod provenance;
 pub mod publish;
+pub mod review;
 pub mod search;
 pub mod sessions;
 mod shared;

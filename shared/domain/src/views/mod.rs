@@ -7,6 +7,7 @@ mod profiles;
 mod provenance;
 mod publishing;
 mod requests;
+mod review;
 mod stalls;
 
 pub use answers::{
@@ -19,4 +20,5 @@ pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, P
 pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
 pub use publishing::{FinalizeAnswer, LearningReason, LearningState, LearningStatusAnswer, PublishAnswer};
 pub use requests::{InteractionView, RequestDataView, RequestView, SessionView};
+pub use review::{EVIDENCE_UNAVAILABLE, ReviewAnswer, ReviewDecision, ReviewEdit, ReviewResult};
 pub use stalls::{NotifiedAnswer, StallAnswer};

@@ -1,6 +1,6 @@
 //! One window, from its interactions to the rows that it changes. Model calls only: nothing is written here.
 
-mod ask;
+pub(crate) mod ask;
 mod candidates;
 mod playbook;
 mod profile;
@@ -15,6 +15,7 @@ use domain::time::EpochMillis;
 use std::time::Duration;
 use store::{PlaybookRows, ProfileRows, UserKeys};
 
+use crate::expansion::expanded_terms;
 use crate::formatting::Turn;
 use crate::gate::{GateDecision, GateInput, decide};
 use crate::services::{OrgConfig, Services};
@@ -113,6 +114,29 @@ impl Run<'_> {
 
     fn agent_context(&self) -> &str {
         self.config.agent_context_prompt.as_deref().unwrap_or("").trim()
+    }
+
+    /// More words to find rows by, for those that have none yet, if the organisation wants them.
+    async fn expand<R>(
+        &self,
+        rows: &mut [R],
+        text: impl Fn(&R) -> String,
+        terms: impl Fn(&mut R) -> &mut Option<String>,
+    ) {
+        if !self.config.enable_document_expansion {
+            return;
+        }
+        let mut waiting: Vec<&mut R> = Vec::new();
+        for row in rows {
+            if terms(row).is_none() {
+                waiting.push(row);
+            }
+        }
+        let texts: Vec<String> = waiting.iter().map(|row| text(row)).collect();
+        let found = expanded_terms(self.services, self.keys.org, &texts, self.deadline_ms).await;
+        for (row, found) in waiting.into_iter().zip(found) {
+            *terms(row) = found;
+        }
     }
 
     /// The source of the request on whose account the window runs.

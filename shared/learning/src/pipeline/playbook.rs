@@ -178,11 +178,13 @@ impl Run<'_> {
     async fn playbook_rows(
         &self,
         stored: &[UserPlaybookRow],
-        outcome: ConsolidationOutcome,
+        mut outcome: ConsolidationOutcome,
     ) -> Result<PlaybookRows, WindowFailure> {
         if outcome.insert.is_empty() {
             return Ok(PlaybookRows::default());
         }
+        let text = |row: &UserPlaybook| row.embedding_text().to_owned();
+        self.expand(&mut outcome.insert, text, |row| &mut row.expanded_terms).await;
         let first = self.services.store.take_user_playbook_ids(self.keys.org, outcome.insert.len()).await?;
         let texts: Vec<_> = outcome.insert.iter().map(|row| row.embedding_text().to_owned()).collect();
         let vectors = self.services.orgs.stored_vectors(self.keys.org, &texts).await?;

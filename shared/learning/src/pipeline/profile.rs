@@ -183,7 +183,7 @@ impl Run<'_> {
         &self,
         stored: &[ProfileRow],
         candidates: &[UserProfile],
-        outcome: DedupOutcome,
+        mut outcome: DedupOutcome,
     ) -> Result<ProfileRows, WindowFailure> {
         if outcome.insert.is_empty() && outcome.retire.is_empty() {
             return Ok(ProfileRows::default());
@@ -192,6 +192,7 @@ impl Run<'_> {
         let trigger = &self.inputs.window.trigger;
         let Some(last) = self.inputs.turns.last() else { return Ok(ProfileRows::default()) };
         let user = &last.request.user_id;
+        self.expand(&mut outcome.insert, |row| row.content.clone(), |row| &mut row.expanded_terms).await;
         let change = ProfileChangeLog::of(&outcome, candidates, user, &trigger.request_id, now);
         let texts: Vec<_> = outcome.insert.iter().map(UserProfile::embedding_text).collect();
         let vectors = self.services.orgs.stored_vectors(self.keys.org, &texts).await?;

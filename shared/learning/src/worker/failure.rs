@@ -66,7 +66,7 @@ impl FailureCode {
     }
 
     /// Whether the cause lies outside: such a window is tried again without end.
-    fn is_outside(&self) -> bool {
+    pub(crate) fn is_outside(&self) -> bool {
         matches!(
             self,
             Self::AuthError
