@@ -150,8 +150,6 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/delete_user_playbook", delete(edits::delete_user_playbook))
         .route("/api/delete_user_playbooks_by_ids", delete(edits::delete_user_playbooks_by_ids))
         .route("/api/profile_change_log", get(profile_changes::profile_change_log))
-        .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
-        .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
         .route("/api/get_learning_provenance", post(provenance::get_learning_provenance))
         .route("/api/review_user_playbooks", post(review::review_user_playbooks))
         .route("/api/search_profiles", post(search::search_profiles))
