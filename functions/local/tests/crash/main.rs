@@ -12,5 +12,6 @@ mod learn_workers;
 mod process;
 mod publish_faults;
 mod simulation;
+mod stalls;
 mod support;
 mod sweep_faults;
