@@ -12,6 +12,7 @@ mod learn_store_faults;
 mod learn_workers;
 mod process;
 mod publish_faults;
+mod restart;
 mod simulation;
 mod stalls;
 mod support;

@@ -19,4 +19,5 @@ mod sessions;
 mod stalls;
 mod support;
 mod tenants;
+mod waiting;
 mod windows;
