@@ -38,6 +38,15 @@ pub struct Coverage {
     pub playbooks_added: u64,
 }
 
+impl Coverage {
+    /// The coverage of a request whose interactions were deleted.
+    #[must_use]
+    pub fn erased() -> Self {
+        let (state, reason) = (CoverageState::Done, LearningReason::InputsErased);
+        Self { state, reason, error: None, profiles_added: 0, playbooks_added: 0 }
+    }
+}
+
 /// Looks at the request whose interactions have the positions `span`.
 ///
 /// # Errors
@@ -52,6 +61,10 @@ pub async fn coverage(
     let seen = look(services, org, user, span.clone(), policy).await?;
     if seen.reason != LearningReason::WaitingForWindow {
         return Ok(seen);
+    }
+    // Nothing that arrives would change that for a request that is gone.
+    if !services.store.has_document(&UserKeys { org, user }, span.start).await? {
+        return Ok(Coverage::erased());
     }
     // A worker may have finished between the looks at the cursor and at the head.
     look(services, org, user, span, policy).await

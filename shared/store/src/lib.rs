@@ -42,6 +42,7 @@ mod usage;
 mod user_playbooks;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use domain::time::Clock;
 
@@ -87,6 +88,8 @@ pub struct Store {
     objects: Objects,
     retries: Retries,
     clock: Arc<dyn Clock>,
+    /// See [`Store::void_earlier_leases`]; shared by all clones.
+    void_leases_until_ms: Arc<AtomicI64>,
 }
 
 impl Store {
@@ -99,7 +102,7 @@ impl Store {
         retries: Retries,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { dynamo, table, objects, retries, clock }
+        Self { dynamo, table, objects, retries, clock, void_leases_until_ms: Arc::default() }
     }
 
     /// The bucket.

@@ -16,7 +16,7 @@ use crate::transaction::{Expression, Transaction, TransactionError};
 /// Users that one transaction parks.
 const PARKED_PER_TRANSACTION: usize = 50;
 /// Users that one look puts back: an organisation that goes on shall not keep the others waiting.
-pub const PUT_BACK_PER_LOOK_MAX: usize = 1_000;
+pub const PUT_BACK_PER_LOOK_MAX: usize = 500;
 /// Users that are put back at the same time.
 const PUT_BACK_AT_ONCE: usize = 25;
 /// A look finds nobody this long after learning went on, in seconds: the index lags, but not so long.

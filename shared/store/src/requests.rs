@@ -275,6 +275,14 @@ impl Store {
         Ok(self.decode_documents(&[item]).await?.pop())
     }
 
+    /// Whether the document that began at this position is still there.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn has_document(&self, keys: &UserKeys<'_>, first_position: i64) -> Result<bool, StoreError> {
+        Ok(self.get(&keys.request(first_position)).await?.is_some())
+    }
+
     /// Documents behind keys found in an index, consistently read.
     pub(crate) async fn documents_by_keys(
         &self,

@@ -6,13 +6,16 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a test that fails shows its seed")]
 
+mod crowd;
 mod learn_messages;
 mod learn_store_faults;
 mod learn_workers;
 mod process;
 mod publish_faults;
 mod reflection;
+mod restart;
 mod simulation;
+mod stalls;
 mod support;
 mod sweep_faults;
 mod tagging;

@@ -31,4 +31,5 @@ mod stalls;
 mod support;
 mod tagging;
 mod tenants;
+mod waiting;
 mod windows;
