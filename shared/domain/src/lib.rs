@@ -13,4 +13,5 @@ pub mod learning;
 pub mod requests;
 pub mod time;
 pub mod validation;
+pub mod versions;
 pub mod views;

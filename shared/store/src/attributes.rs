@@ -71,6 +71,23 @@ pub(crate) const ADMITTED_PLAYBOOK: &str = "ab";
 pub(crate) const LEARNED_PROFILE: &str = "lp";
 pub(crate) const LEARNED_PLAYBOOK: &str = "lb";
 
+/// On a lease: the change of versions under way, and how many there were.
+pub(crate) const FLIP: &str = "flp";
+pub(crate) const FLIP_NUMBER: &str = "fno";
+/// On a lease: the operation that last changed the versions of profiles, of user playbooks.
+pub(crate) const FLIPPED_PROFILES: &str = "fop";
+pub(crate) const FLIPPED_PLAYBOOKS: &str = "fob";
+/// On a row: the number of the change of versions that gave it its status.
+pub(crate) const FLIP_STAMP: &str = "fs";
+/// Which run of an operation, whether it is under way, and the last user that it is done with.
+pub(crate) const OPERATION: &str = "opid";
+pub(crate) const ACTIVE: &str = "act";
+pub(crate) const LAST_USER: &str = "lusr";
+/// Rows that an operation made current, archived, deleted.
+pub(crate) const PROMOTED: &str = "npro";
+pub(crate) const ARCHIVED: &str = "narc";
+pub(crate) const DELETED: &str = "ndel";
+
 /// Builds an item.
 #[derive(Debug, Default)]
 pub(crate) struct ItemBuilder(Item);
@@ -94,6 +111,11 @@ impl ItemBuilder {
 
     pub(crate) fn number(mut self, name: &str, value: i64) -> Self {
         self.0.insert(name.to_owned(), number(value));
+        self
+    }
+
+    pub(crate) fn mark(mut self, name: &str, value: bool) -> Self {
+        self.0.insert(name.to_owned(), AttributeValue::Bool(value));
         self
     }
 

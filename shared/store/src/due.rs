@@ -9,6 +9,7 @@ use crate::error::StoreError;
 use crate::keys::UserKeys;
 use crate::outbox;
 use crate::transaction::Expression;
+use crate::version_operations::{self, DueVersions};
 
 /// Shards of the index; a user's shard follows from the hash, so that the number may only be raised together
 /// with a re-write of the due entries.
@@ -32,6 +33,8 @@ pub enum DueEntry {
     User(DueUser),
     /// An effect that its handler left over: organisation and id.
     Outbox(OrgId, String),
+    /// A change of versions that nobody is at.
+    Versions(DueVersions),
 }
 
 /// The index partition of a user.
@@ -112,6 +115,9 @@ impl Store {
 fn due_entry(item: &Item) -> Option<DueEntry> {
     if let Some((org, id)) = outbox::parse_key(item) {
         return Some(DueEntry::Outbox(org, id));
+    }
+    if let Some(versions) = version_operations::parse_key(item) {
+        return Some(DueEntry::Versions(versions));
     }
     due_user(item).map(DueEntry::User)
 }

@@ -19,6 +19,7 @@ use crate::retry::ATTEMPTS_MAX;
 use crate::rows::encode;
 use crate::transaction::{Expression, TRANSACTION_ITEMS_MAX, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
+use crate::version_marks::mark_user;
 
 /// Rows to be forgotten that fit the commit itself; more are erased ahead of it.
 const FORGOTTEN_ROWS_INLINE_MAX: usize = 2;
@@ -240,6 +241,8 @@ impl Store {
         commit: &LearningCommit,
     ) -> Result<(), StoreError> {
         let rows = &commit.profiles;
+        let statuses: Vec<_> = rows.insert.iter().map(|row| row.profile.status).collect();
+        mark_user(transaction, self, keys, LearningKind::Profile, &statuses);
         for row in &rows.insert {
             transaction.create(self, row.to_item(keys)?);
             let key = keys::profile_lookup(keys.org, &row.profile.profile_id);
@@ -265,6 +268,8 @@ impl Store {
         keys: &UserKeys<'_>,
         rows: &PlaybookRows,
     ) -> Result<(), StoreError> {
+        let statuses: Vec<_> = rows.insert.iter().map(|row| row.playbook.status).collect();
+        mark_user(transaction, self, keys, LearningKind::Playbook, &statuses);
         for row in &rows.insert {
             transaction.create(self, row.to_item(keys)?);
             let key = keys::user_playbook_lookup(keys.org, row.playbook.user_playbook_id);

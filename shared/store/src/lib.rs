@@ -12,6 +12,8 @@ mod counters;
 mod cursors;
 mod due;
 mod error;
+mod flipping;
+mod flips;
 mod heads;
 mod keys;
 mod learning;
@@ -32,6 +34,9 @@ mod transaction;
 mod turn_vectors;
 mod usage;
 mod user_playbooks;
+mod version_marks;
+mod version_operations;
+mod visible;
 
 use std::sync::Arc;
 
@@ -42,8 +47,10 @@ pub use configs::{ConfigConflict, StoredConfig};
 pub use cursors::{Cursor, WindowReceipt};
 pub use due::{DUE_SHARDS, DueEntry, DueUser};
 pub use error::StoreError;
+pub use flipping::UserFlip;
+pub use flips::RowScope;
 pub use heads::{FinishHead, Head};
-pub use keys::{Key, Listing, UserKeys};
+pub use keys::{Key, Listing, UserKeys, VersionMark};
 pub use learning::{CommitError, LearningCommit, PlaybookRows, ProfileRows};
 pub use leases::{LEASE_MS, Lease, LeaseError, MemoryVersion};
 pub use listing::{Page, TimeEntry};
@@ -64,6 +71,10 @@ pub use sessions::SessionRecord;
 pub use turn_vectors::{TurnVectorProgress, TurnVectors, VECTORS_PER_ITEM_MAX};
 pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;
+pub use version_operations::{
+    DueVersions, VERSION_RUNNER_SILENT_SECONDS, VersionCounts, VersionOperation, VersionProgress, VersionUsers,
+};
+pub use visible::MemoryRows;
 
 /// The table and the bucket. Cheap to clone.
 #[derive(Debug, Clone)]
