@@ -10,6 +10,7 @@ pub mod errors;
 pub mod experiments;
 pub mod ids;
 pub mod learning;
+pub mod operations;
 pub mod requests;
 pub mod time;
 pub mod validation;

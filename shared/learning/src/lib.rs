@@ -20,5 +20,6 @@ pub mod playbook;
 pub mod profile;
 pub mod provenance;
 pub mod services;
+pub mod versions;
 pub mod windows;
 pub mod worker;

@@ -88,7 +88,7 @@ impl Store {
             }
             let partition = keys.partition();
             let rows = self.query_all(Range::prefix(&partition, row_prefix(operation.kind))).await?;
-            let Some(flip) = planned(operation, &state, &rows)? else { return Ok(UserFlip::Nothing) };
+            let Some(flip) = planned(keys.org, operation, &state, &rows)? else { return Ok(UserFlip::Nothing) };
             let is_leased = reader.number_opt(UNTIL).is_some_and(|until| until > self.clock.now_ms());
             let lost_lease = is_leased.then(|| reader.count(EPOCH));
             match self.set_flip(keys, &flip, reader.count(MEMORY_VERSION)).await? {
@@ -315,6 +315,7 @@ fn flipped_by(kind: LearningKind) -> &'static str {
 
 /// The flip of a user with these rows; `None` when there is nothing to change.
 fn planned(
+    org: &OrgId,
     operation: &VersionOperation,
     state: &FlipState,
     rows: &[Item],
@@ -322,6 +323,10 @@ fn planned(
     let (mut changed, mut is_affected) = (Vec::new(), false);
     for row in rows {
         if becomes(operation.kind, operation.change, &operation.scope, row)? != Becomes::Same {
+            // What could not be rewritten must not be flipped.
+            let reader = ItemReader(row);
+            reader.number(VERSION)?;
+            row_lookup(org, operation.kind, reader.text(SK)?).ok_or_else(|| reader.corrupt(SK))?;
             changed.push(row);
         }
         is_affected |= is_in_scope(row, &operation.scope, operation.change.direction.promoted())?;
@@ -369,6 +374,7 @@ fn counts(rows: &[(&Item, Becomes)]) -> VersionCounts {
         promoted: count(Becomes::Current),
         archived: count(Becomes::Archived),
         deleted: count(Becomes::Gone),
+        skipped_users: 0,
     }
 }
 

@@ -6,6 +6,7 @@
 use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash};
 
 use domain::learning::LearningKind;
+use domain::operations::OperationService;
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;
@@ -202,6 +203,24 @@ pub(crate) fn org_item(org: &OrgId, name: &str) -> Key {
 
 pub(crate) fn counter(org: &OrgId, name: &str) -> Key {
     org_item(org, &format!("CTR#{name}"))
+}
+
+/// The operation of a kind, of which an organisation has one at a time.
+pub(crate) fn operation(org: &OrgId, service: OperationService) -> Key {
+    org_item(org, &format!("{OPERATION_PREFIX}{}", service.as_str()))
+}
+
+/// Sort keys of operations begin so.
+pub(crate) const OPERATION_PREFIX: &str = "OP#";
+
+/// The users of one run of an operation. The id of the run is ours, not a caller's.
+pub(crate) fn operation_users(org: &OrgId, operation_id: &str) -> String {
+    format!("O#{org}#OPU#{operation_id}")
+}
+
+/// A user of one run of an operation, whose turn is still to come, is over, or was in vain.
+pub(crate) fn operation_user(org: &OrgId, operation_id: &str, prefix: &str, user: &UserHash) -> Key {
+    Key::new(operation_users(org, operation_id), format!("{prefix}{}", user.as_str()))
 }
 
 /// The one key without an organisation: it is what names the organisation of a caller.

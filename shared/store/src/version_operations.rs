@@ -1,23 +1,26 @@
 //! Changes of versions of an organisation: one item of each kind says which is under way, how far it is, and what it
 //! did so far.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::ids::{OrgId, UserHash};
 use domain::learning::LearningKind;
+use domain::operations::{OperationService, OperationStatus};
 use domain::time::{EpochMillis, EpochSeconds};
-use domain::versions::VersionChange;
+use domain::versions::{Direction, VersionChange};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::attributes::{
     ACTIVE, ARCHIVED, DELETED, DOCUMENT, DUE_AT, DUE_PK, Item, ItemBuilder, ItemReader, LAST_USER, OPERATION,
-    PK, PROMOTED, SK, UNTIL, number, text,
+    PK, PROMOTED, SK, SKIPPED, STATUS, UNTIL, number, text,
 };
 use crate::due;
 use crate::error::StoreError;
-use crate::flips::RowScope;
-use crate::keys::{VERSION_OPERATION_PREFIX, VersionMark, version_operation};
+use crate::flips::{RowScope, is_in_scope};
+use crate::keys::{self, UserKeys, VERSION_OPERATION_PREFIX, VersionMark, version_operation};
+use crate::retry::ATTEMPTS_MAX;
 use crate::rows::encode;
-use crate::transaction::Expression;
+use crate::transaction::{Expression, Transaction, TransactionError};
 
 /// A runner that was not heard of for this time, in seconds, is dead: another one goes on.
 pub const VERSION_RUNNER_SILENT_SECONDS: i64 = 60;
@@ -26,10 +29,8 @@ pub const VERSION_RUNNER_SILENT_SECONDS: i64 = 60;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VersionUsers {
-    /// All users that have rows.
+    /// All users with rows of the kind, or of those only the ones with rows that it makes current.
     All,
-    /// All users that have rows that it makes current.
-    Affected,
     /// These, in the order of their hashes.
     These(Vec<UserHash>),
 }
@@ -62,6 +63,8 @@ pub struct VersionCounts {
     pub archived: i64,
     /// Archived rows deleted.
     pub deleted: i64,
+    /// Users that were passed over since a row of theirs is damaged; one may be counted again after a crash.
+    pub skipped_users: i64,
 }
 
 /// Where a change of versions is.
@@ -91,6 +94,7 @@ impl VersionProgress {
                 promoted: reader.count(PROMOTED),
                 archived: reader.count(ARCHIVED),
                 deleted: reader.count(DELETED),
+                skipped_users: reader.count(SKIPPED),
             },
             runner_until_ms: reader.count(UNTIL),
         })
@@ -111,10 +115,13 @@ pub struct DueVersions {
     pub org: OrgId,
     /// Of what.
     pub kind: LearningKind,
+    /// Since when.
+    pub due_at: EpochSeconds,
 }
 
 impl Store {
-    /// Begins a change of versions: `false` when another one of the kind is under way.
+    /// Begins a change of versions: `false` when another one of the kind is under way, or a batch that makes rows of
+    /// the kind.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails.
@@ -123,22 +130,40 @@ impl Store {
         org: &OrgId,
         operation: &VersionOperation,
     ) -> Result<bool, StoreError> {
-        let now = self.clock.now();
-        let key = version_operation(org, operation.kind);
-        let item = ItemBuilder::new(&key)
+        let service = OperationService::of(operation.kind);
+        for attempt in 1..=ATTEMPTS_MAX {
+            // Closes a batch whose worker was given up.
+            self.operation(org, service).await?;
+            let mut transaction = Transaction::default();
+            let free = Expression::default()
+                .condition(format!("attribute_not_exists({PK}) OR {ACTIVE} = :false OR {OPERATION} = :op"))
+                .value(":false", AttributeValue::Bool(false))
+                .value(":op", text(&operation.operation_id));
+            transaction.put_if(self, self.version_item(org, operation)?, free);
+            let idle = Expression::default()
+                .condition(format!("attribute_not_exists({STATUS}) OR {STATUS} <> :running"))
+                .value(":running", text(OperationStatus::InProgress.as_str()));
+            transaction.check(self, &keys::operation(org, service), idle);
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(true),
+                Err(error) if error.is_conflict() => self.retries.wait(attempt).await,
+                Err(TransactionError::Cancelled(_)) => return Ok(false),
+                Err(TransactionError::Store(error)) => return Err(error),
+            }
+        }
+        Err(StoreError::Contended { operation: "begin change of versions" })
+    }
+
+    fn version_item(&self, org: &OrgId, operation: &VersionOperation) -> Result<Item, StoreError> {
+        let silent_at = self.clock.now() + VERSION_RUNNER_SILENT_SECONDS;
+        Ok(ItemBuilder::new(&version_operation(org, operation.kind))
             .text(OPERATION, &operation.operation_id)
             .text(DOCUMENT, &encode(operation)?)
             .mark(ACTIVE, true)
-            .number(UNTIL, (now + VERSION_RUNNER_SILENT_SECONDS) * 1_000)
+            .number(UNTIL, silent_at * 1_000)
             .text(DUE_PK, &due::partition_of(&operation.operation_id))
-            .number(DUE_AT, now + VERSION_RUNNER_SILENT_SECONDS)
-            .build();
-        let condition = format!("attribute_not_exists({PK}) OR {ACTIVE} = :false OR {OPERATION} = :op");
-        let values = vec![
-            (":false", aws_sdk_dynamodb::types::AttributeValue::Bool(false)),
-            (":op", text(&operation.operation_id)),
-        ];
-        self.put_one(item, Some(&condition), values).await
+            .number(DUE_AT, silent_at)
+            .build())
     }
 
     /// The change of versions that is under way, or was the last one.
@@ -190,11 +215,28 @@ impl Store {
             .value(":until", number(until * 1_000))
             .value(":due", number(until))
             .value(":op", text(&operation.operation_id))
-            .value(":true", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
+            .value(":true", AttributeValue::Bool(true));
         if let Some(user) = last_user {
             expression = expression.value(":user", text(user.as_str()));
         }
         Ok(self.update_one(&version_operation(org, operation.kind), expression).await?.is_some())
+    }
+
+    /// Counts a user that was passed over.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn skip_version_user(
+        &self,
+        org: &OrgId,
+        operation: &VersionOperation,
+    ) -> Result<(), StoreError> {
+        let expression = Expression::new(format!("ADD {SKIPPED} :one"))
+            .condition(format!("{OPERATION} = :op"))
+            .value(":one", number(1))
+            .value(":op", text(&operation.operation_id));
+        self.update_one(&version_operation(org, operation.kind), expression).await?;
+        Ok(())
     }
 
     /// Lets another runner go on at once.
@@ -211,9 +253,46 @@ impl Store {
             .value(":zero", number(0))
             .value(":now", number(self.clock.now()))
             .value(":op", text(&operation.operation_id))
-            .value(":true", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
+            .value(":true", AttributeValue::Bool(true));
         self.update_one(&version_operation(org, operation.kind), expression).await?;
         Ok(())
+    }
+
+    /// Moves an overdue change of versions to `next`, so that one that does not get on crowds out nobody; the run
+    /// to be woken, or `None` when it is not overdue as seen any more.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn push_due_versions(
+        &self,
+        due: &DueVersions,
+        next: EpochSeconds,
+    ) -> Result<Option<String>, StoreError> {
+        let expression = Expression::new(format!("SET {DUE_AT} = :next"))
+            .condition(format!("{DUE_AT} = :seen"))
+            .value(":next", number(next))
+            .value(":seen", number(due.due_at));
+        let item = self.update_one(&version_operation(&due.org, due.kind), expression).await?;
+        item.map(|item| ItemReader(&item).text(OPERATION).map(str::to_owned)).transpose()
+    }
+
+    /// Whether any row of a user is in the scope and has the status that the operation makes current. Rows are as
+    /// readers see them.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn is_affected(
+        &self,
+        keys: &UserKeys<'_>,
+        operation: &VersionOperation,
+    ) -> Result<bool, StoreError> {
+        let [rows] = self.visible_rows(keys, [keys::row_prefix(operation.kind)]).await?;
+        for row in &rows {
+            if is_in_scope(row, &operation.scope, operation.change.direction.promoted())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Ends a change of versions that is done with all its users; what it did in all. `None` when a later one
@@ -229,21 +308,19 @@ impl Store {
         let expression = Expression::new(format!("SET {ACTIVE} = :false REMOVE {DUE_PK}, {DUE_AT}"))
             .condition(format!("{OPERATION} = :op"))
             .value(":op", text(&operation.operation_id))
-            .value(":false", aws_sdk_dynamodb::types::AttributeValue::Bool(false));
+            .value(":false", AttributeValue::Bool(false));
         let item = self.update_one(&version_operation(org, operation.kind), expression).await?;
         item.as_ref().map(VersionProgress::from_item).transpose().map(|item| item.map(|item| item.counts))
     }
 }
 
-/// The mark of the users that a change may concern.
 impl VersionOperation {
-    /// The mark that all its users have, unless they are listed.
+    /// The mark of users who have rows that it makes current.
     #[must_use]
-    pub fn mark(&self) -> VersionMark {
-        match (&self.users, self.change.direction) {
-            (VersionUsers::All | VersionUsers::These(_), _) => VersionMark::Any,
-            (VersionUsers::Affected, domain::versions::Direction::Upgrade) => VersionMark::Pending,
-            (VersionUsers::Affected, domain::versions::Direction::Downgrade) => VersionMark::Archived,
+    pub fn affected(&self) -> VersionMark {
+        match self.change.direction {
+            Direction::Upgrade => VersionMark::Pending,
+            Direction::Downgrade => VersionMark::Archived,
         }
     }
 }
@@ -253,5 +330,6 @@ pub(crate) fn parse_key(item: &Item) -> Option<DueVersions> {
     let reader = ItemReader(item);
     let kind = reader.text_opt(SK)?.strip_prefix(VERSION_OPERATION_PREFIX)?;
     let kind = LearningKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
-    Some(DueVersions { org: reader.text_opt(PK)?.strip_prefix("O#")?.parse().ok()?, kind })
+    let org = reader.text_opt(PK)?.strip_prefix("O#")?.parse().ok()?;
+    Some(DueVersions { org, kind, due_at: reader.number_opt(DUE_AT)? })
 }

@@ -11,6 +11,7 @@ mod requests;
 mod search;
 mod select;
 mod system;
+mod versions;
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 28] = [
+pub const ROUTES: [(&str, &str); 32] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -46,6 +47,10 @@ pub const ROUTES: [(&str, &str); 28] = [
     ("POST", "/api/add_user_profile"),
     ("POST", "/api/get_user_playbooks"),
     ("POST", "/api/add_user_playbook"),
+    ("POST", "/api/upgrade_all_profiles"),
+    ("POST", "/api/downgrade_all_profiles"),
+    ("POST", "/api/upgrade_all_user_playbooks"),
+    ("POST", "/api/downgrade_all_user_playbooks"),
     ("POST", "/api/search_profiles"),
     ("POST", "/api/search_user_playbooks"),
     ("POST", "/api/search_interactions"),
@@ -104,6 +109,10 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/add_user_profile", post(profiles::add_user_profile))
         .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
         .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
+        .route("/api/upgrade_all_profiles", post(versions::upgrade_all_profiles))
+        .route("/api/downgrade_all_profiles", post(versions::downgrade_all_profiles))
+        .route("/api/upgrade_all_user_playbooks", post(versions::upgrade_all_user_playbooks))
+        .route("/api/downgrade_all_user_playbooks", post(versions::downgrade_all_user_playbooks))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
         .route("/api/search_interactions", post(search::search_interactions))

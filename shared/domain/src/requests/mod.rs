@@ -8,6 +8,7 @@ pub mod publish;
 pub mod search;
 pub mod sessions;
 mod shared;
+pub mod versions;
 
 pub use choices::{SearchMode, SearchedEntity, WireStatus};
 pub use shared::StatusFilter;

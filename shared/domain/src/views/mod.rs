@@ -6,6 +6,7 @@ mod playbooks;
 mod profiles;
 mod publishing;
 mod requests;
+mod versions;
 
 pub use answers::{
     AddedAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, MyConfigAnswer, ProfilesAnswer,
@@ -15,3 +16,7 @@ pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::ProfileView;
 pub use publishing::{FinalizeAnswer, LearningReason, LearningState, LearningStatusAnswer, PublishAnswer};
 pub use requests::{InteractionView, RequestDataView, RequestView, SessionView};
+pub use versions::{
+    DowngradeProfilesAnswer, DowngradeUserPlaybooksAnswer, UpgradeProfilesAnswer, UpgradeUserPlaybooksAnswer,
+    VersionOutcome, VersionTotals,
+};
