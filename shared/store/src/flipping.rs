@@ -88,7 +88,9 @@ impl Store {
             }
             let partition = keys.partition();
             let rows = self.query_all(Range::prefix(&partition, row_prefix(operation.kind))).await?;
-            let Some(flip) = planned(keys.org, operation, &state, &rows)? else { return Ok(UserFlip::Nothing) };
+            let Some(flip) = planned(keys.org, operation, &state, &rows)? else {
+                return Ok(UserFlip::Nothing);
+            };
             let is_leased = reader.number_opt(UNTIL).is_some_and(|until| until > self.clock.now_ms());
             let lost_lease = is_leased.then(|| reader.count(EPOCH));
             match self.set_flip(keys, &flip, reader.count(MEMORY_VERSION)).await? {
@@ -291,9 +293,8 @@ impl Store {
             Becomes::Current => format!("SET {set} REMOVE {STATUS}"),
             Becomes::Archived => format!("SET {set}, {STATUS} = :status"),
         };
-        let mut expression = Expression { update, ..expression }
-            .value(":flip", number(flip.number))
-            .value(":one", number(1));
+        let mut expression =
+            Expression { update, ..expression }.value(":flip", number(flip.number)).value(":one", number(1));
         if becomes == Becomes::Archived {
             expression = expression.value(":status", text(Status::Archived.as_str()));
         }

@@ -95,9 +95,9 @@ pub(crate) fn is_in_scope(item: &Item, scope: &RowScope, wanted: Status) -> Resu
 /// The part of a scope that concerns these rows: a record that names ids names no more than it must.
 pub(crate) fn narrowed(scope: &RowScope, rows: &[&Item]) -> RowScope {
     match scope {
-        RowScope::Profiles(_) => RowScope::Profiles(
-            rows.iter().copied().filter_map(profile_hash).map(str::to_owned).collect(),
-        ),
+        RowScope::Profiles(_) => {
+            RowScope::Profiles(rows.iter().copied().filter_map(profile_hash).map(str::to_owned).collect())
+        }
         other => other.clone(),
     }
 }

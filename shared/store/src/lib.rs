@@ -80,7 +80,8 @@ pub use turn_vectors::{TurnVectorProgress, TurnVectors, VECTORS_PER_ITEM_MAX};
 pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;
 pub use version_operations::{
-    DueVersions, VERSION_RUNNER_SILENT_SECONDS, VersionCounts, VersionOperation, VersionProgress, VersionUsers,
+    DueVersions, VERSION_RUNNER_SILENT_SECONDS, VersionCounts, VersionOperation, VersionProgress,
+    VersionUsers,
 };
 pub use visible::MemoryRows;
 

@@ -79,7 +79,11 @@ impl Store {
     ) -> Result<Option<UserPlaybookRow>, StoreError> {
         let Some(user) = self.user_of_playbook(org, id).await? else { return Ok(None) };
         let keys = UserKeys { org, user: &user };
-        self.visible_row(&keys, &keys.user_playbook(id)).await?.as_ref().map(UserPlaybookRow::from_item).transpose()
+        self.visible_row(&keys, &keys.user_playbook(id))
+            .await?
+            .as_ref()
+            .map(UserPlaybookRow::from_item)
+            .transpose()
     }
 
     /// All user playbooks of an organisation that the index knows, in any order.

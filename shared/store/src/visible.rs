@@ -38,8 +38,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the table fails or a row is damaged.
     pub async fn memory_rows(&self, keys: &UserKeys<'_>) -> Result<MemoryRows, StoreError> {
-        let [profiles, playbooks] =
-            self.visible_rows(keys, [PROFILE_PREFIX, USER_PLAYBOOK_PREFIX]).await?;
+        let [profiles, playbooks] = self.visible_rows(keys, [PROFILE_PREFIX, USER_PLAYBOOK_PREFIX]).await?;
         Ok(MemoryRows {
             profiles: profiles.iter().map(ProfileRow::from_item).collect::<Result<_, _>>()?,
             playbooks: playbooks.iter().map(UserPlaybookRow::from_item).collect::<Result<_, _>>()?,

@@ -14,3 +14,4 @@ mod publish_faults;
 mod simulation;
 mod support;
 mod sweep_faults;
+mod versions;

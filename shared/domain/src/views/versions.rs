@@ -33,7 +33,9 @@ pub struct VersionTotals {
 fn message(direction: Direction, outcome: VersionOutcome, totals: VersionTotals) -> String {
     let VersionTotals { promoted, archived, deleted, skipped_users } = totals;
     let mut message = match (direction, outcome) {
-        (Direction::Upgrade, VersionOutcome::Nothing) => return "No pending items found to upgrade".to_owned(),
+        (Direction::Upgrade, VersionOutcome::Nothing) => {
+            return "No pending items found to upgrade".to_owned();
+        }
         (Direction::Downgrade, VersionOutcome::Nothing) => {
             return "No archived items found to restore".to_owned();
         }
@@ -143,6 +145,10 @@ mod tests {
         let totals = VersionTotals { promoted: 1, skipped_users: 2, ..VersionTotals::default() };
         let answer = UpgradeProfilesAnswer::new(VersionOutcome::Done, totals);
         assert!(!answer.success);
-        assert!(answer.message.ends_with("; 2 user(s) left out because of damaged data"), "{}", answer.message);
+        assert!(
+            answer.message.ends_with("; 2 user(s) left out because of damaged data"),
+            "{}",
+            answer.message
+        );
     }
 }
