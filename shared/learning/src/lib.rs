@@ -14,6 +14,7 @@ pub mod changelog;
 pub mod coverage;
 pub mod formatting;
 pub mod gate;
+pub mod generation;
 mod lenient;
 mod pipeline;
 pub mod playbook;

@@ -239,6 +239,25 @@ impl Store {
         Err(StoreError::Contended { operation: "begin turn" })
     }
 
+    /// Takes back that a turn was begun: the store failed, not the turn.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails; the turn then counts as attempted.
+    pub async fn unbegin_operation_user(
+        &self,
+        org: &OrgId,
+        operation_id: &str,
+        waiting: &OperationUser,
+    ) -> Result<(), StoreError> {
+        let row = keys::operation_user(org, operation_id, WAITING, &waiting.user);
+        let expression = Expression::new(format!("SET {ATTEMPTS} = :seen"))
+            .condition(format!("{ATTEMPTS} = :begun"))
+            .value(":seen", number(waiting.attempts))
+            .value(":begun", number(waiting.attempts + 1));
+        self.update_one(&row, expression).await?;
+        Ok(())
+    }
+
     /// Records that the turn of a user was in vain; `false` when it was over before, or this run is.
     ///
     /// # Errors

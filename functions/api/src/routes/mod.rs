@@ -4,6 +4,7 @@ mod account;
 mod config;
 mod interactions;
 mod learning;
+mod operations;
 mod playbooks;
 mod profiles;
 mod publish;
@@ -23,6 +24,7 @@ use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
 pub const ROUTES: [(&str, &str); 32] = [
+pub const ROUTES: [(&str, &str); 34] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -55,6 +57,12 @@ pub const ROUTES: [(&str, &str); 32] = [
     ("POST", "/api/search_user_playbooks"),
     ("POST", "/api/search_interactions"),
     ("POST", "/api/search"),
+    ("POST", "/api/rerun_profile_generation"),
+    ("POST", "/api/rerun_playbook_generation"),
+    ("POST", "/api/manual_profile_generation"),
+    ("POST", "/api/manual_playbook_generation"),
+    ("GET", "/api/get_operation_status"),
+    ("POST", "/api/cancel_operation"),
 ];
 
 /// Whether any method has this path.
@@ -117,6 +125,12 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
         .route("/api/search_interactions", post(search::search_interactions))
         .route("/api/search", post(search::search))
+        .route("/api/rerun_profile_generation", post(operations::rerun_profiles))
+        .route("/api/rerun_playbook_generation", post(operations::rerun_playbooks))
+        .route("/api/manual_profile_generation", post(operations::generate_profiles))
+        .route("/api/manual_playbook_generation", post(operations::generate_playbooks))
+        .route("/api/get_operation_status", get(operations::get_operation_status))
+        .route("/api/cancel_operation", post(operations::cancel_operation))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

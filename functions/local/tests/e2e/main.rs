@@ -10,6 +10,8 @@ mod http;
 mod idempotency;
 mod large_input;
 mod main_job;
+mod modes;
+mod operations;
 mod providers;
 mod script;
 mod searching;

@@ -33,6 +33,15 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("GET", "/openapi.json" | "/docs" | "/redoc") => Case::Public,
         ("GET", "/api/whoami" | "/api/my_config" | "/api/get_config") => Case::Query(""),
         ("GET", "/api/learning_status") => Case::Query("?request_id=r1"),
+        ("GET", "/api/get_operation_status") => Case::Query(""),
+        ("POST", "/api/rerun_profile_generation" | "/api/rerun_playbook_generation") => {
+            Case::Write(json!({ "source": mark, "agent_version": "agent-v0" }))
+        }
+        // The reruns are in progress, in the organisation's own.
+        ("POST", "/api/manual_profile_generation" | "/api/manual_playbook_generation") => {
+            Case::Read(json!({ "user_id": "ana" }))
+        }
+        ("POST", "/api/cancel_operation") => Case::Read(json!({ "service_name": mark })),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
         ("POST", "/api/set_config") => Case::Write(json!({
@@ -149,7 +158,15 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
     let site = site().await;
     write_everything(&site.acme, MARK).await;
     // Otherwise the other tests would pass on empty answers.
-    let silent = ["/api/whoami", "/api/my_config", "/api/learning_status"];
+    let silent = [
+        "/api/whoami",
+        "/api/my_config",
+        "/api/learning_status",
+        // Refused while the reruns are in progress, and nothing of that name to stop.
+        "/api/manual_profile_generation",
+        "/api/manual_playbook_generation",
+        "/api/cancel_operation",
+    ];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");
     }

@@ -2,6 +2,7 @@
 
 mod choices;
 pub mod interactions;
+pub mod operations;
 pub mod playbooks;
 pub mod profiles;
 pub mod publish;

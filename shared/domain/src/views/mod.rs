@@ -2,6 +2,7 @@
 //! empty lists and texts are not; the order of the members is part of the contract.
 
 mod answers;
+mod operations;
 mod playbooks;
 mod profiles;
 mod publishing;
@@ -12,6 +13,7 @@ pub use answers::{
     AddedAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, MyConfigAnswer, ProfilesAnswer,
     RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
+pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::ProfileView;
 pub use publishing::{FinalizeAnswer, LearningReason, LearningState, LearningStatusAnswer, PublishAnswer};

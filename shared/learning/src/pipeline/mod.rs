@@ -6,7 +6,9 @@ mod playbook;
 mod profile;
 
 use domain::config::Config;
+use domain::entities::Status;
 use domain::learning::LearningKind;
+use domain::operations::GenerationMode;
 use domain::time::EpochMillis;
 use std::time::Duration;
 use store::{PlaybookRows, ProfileRows, UserKeys};
@@ -36,11 +38,12 @@ pub(crate) async fn run_window(
     kind: LearningKind,
     inputs: &WindowInputs,
     config: &Config,
+    mode: GenerationMode,
     deadline_ms: EpochMillis,
 ) -> Result<WindowOutput, WindowFailure> {
     let left = u64::try_from(deadline_ms - services.clock.now_ms()).unwrap_or(0);
     tokio::select! {
-        output = learn_in_time(Run { services, keys, inputs, config, deadline_ms }, kind) => output,
+        output = learn_in_time(Run { services, keys, inputs, config, mode, deadline_ms }, kind) => output,
         () = services.clock.sleep(Duration::from_millis(left)) => {
             Err(WindowFailure::window(FailureCode::Timeout, "the window took too long"))
         }
@@ -50,7 +53,7 @@ pub(crate) async fn run_window(
 async fn learn_in_time(run: Run<'_>, kind: LearningKind) -> Result<WindowOutput, WindowFailure> {
     let (inputs, config) = (run.inputs, run.config);
     let decision = decide(&GateInput {
-        auto_run: true,
+        auto_run: run.mode == GenerationMode::Regular,
         force_extraction: inputs.window.reason == WindowReason::Force,
         skip_should_run_check: config.skip_should_run_check,
         interactions: &inputs.turns.iter().map(|turn| &turn.interaction).collect::<Vec<_>>(),
@@ -86,6 +89,7 @@ struct Run<'a> {
     keys: &'a UserKeys<'a>,
     inputs: &'a WindowInputs,
     config: &'a Config,
+    mode: GenerationMode,
     /// By when all of it must be done.
     deadline_ms: EpochMillis,
 }
@@ -107,6 +111,12 @@ impl Run<'_> {
 
     fn agent_context(&self) -> &str {
         self.config.agent_context_prompt.as_deref().unwrap_or("").trim()
+    }
+
+    /// The status of the rows that are made, and of the stored ones that they are compared with: a preview neither
+    /// sees nor touches what is current.
+    fn status(&self) -> Option<Status> {
+        (self.mode == GenerationMode::Rerun).then_some(Status::Pending)
     }
 
     /// The source of the request on whose account the window runs.

@@ -1,6 +1,7 @@
 //! One kind of learning for one user: window after window until nothing is due.
 
 use domain::learning::LearningKind;
+use domain::operations::GenerationMode;
 use domain::time::{EpochMillis, EpochSeconds};
 use store::{
     CommitError, Cursor, Effect, Head, LearningCommit, Lease, OutboxEntry, StoreError, UserKeys,
@@ -13,7 +14,7 @@ use crate::pipeline::{WindowOutput, run_window};
 use crate::services::{OrgConfig, Services};
 
 /// Time that one window may take over all its model calls, in milliseconds.
-const EXTRACTION_MS_MAX: i64 = 300_000;
+pub(crate) const EXTRACTION_MS_MAX: i64 = 300_000;
 /// How often a window that was given up is tried again though nothing changed, in seconds.
 const PARKED_SECONDS: i64 = 3_600;
 
@@ -178,7 +179,8 @@ async fn learn_window(
     config: &OrgConfig,
     deadline_ms: EpochMillis,
 ) -> Result<(), WindowFailure> {
-    let output = run_window(services, keys, kind, inputs, &config.config, deadline_ms).await?;
+    let mode = GenerationMode::Regular;
+    let output = run_window(services, keys, kind, inputs, &config.config, mode, deadline_ms).await?;
     let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
     if !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty() {
         commit.effects.push(OutboxEntry {

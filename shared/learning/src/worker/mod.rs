@@ -6,7 +6,7 @@
 
 mod failure;
 pub(crate) mod inputs;
-mod kind;
+pub(crate) mod kind;
 mod turn_vectors;
 
 use domain::ids::{OrgId, UserHash};
@@ -87,7 +87,7 @@ pub async fn learn_user(
 }
 
 /// Renews the lease until it is lost.
-async fn keep_lease(services: &Services, keys: &UserKeys<'_>, mut lease: Lease) {
+pub(crate) async fn keep_lease(services: &Services, keys: &UserKeys<'_>, mut lease: Lease) {
     loop {
         services.clock.sleep(HEARTBEAT).await;
         match services.store.renew_lease(keys, &mut lease).await {
