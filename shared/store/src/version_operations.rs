@@ -333,3 +333,10 @@ pub(crate) fn parse_key(item: &Item) -> Option<DueVersions> {
     let org = reader.text_opt(PK)?.strip_prefix("O#")?.parse().ok()?;
     Some(DueVersions { org, kind, due_at: reader.number_opt(DUE_AT)? })
 }
+
+/// No change of versions is under way: a condition on its item.
+pub(crate) fn is_over() -> Expression {
+    Expression::default()
+        .condition(format!("attribute_not_exists({PK}) OR {ACTIVE} = :false"))
+        .value(":false", AttributeValue::Bool(false))
+}

@@ -23,8 +23,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 32] = [
-pub const ROUTES: [(&str, &str); 34] = [
+pub const ROUTES: [(&str, &str); 38] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),

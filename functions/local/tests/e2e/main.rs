@@ -17,4 +17,5 @@ mod script;
 mod searching;
 mod support;
 mod tenants;
+mod versions;
 mod windows;

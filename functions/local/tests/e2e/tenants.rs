@@ -41,6 +41,14 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("POST", "/api/manual_profile_generation" | "/api/manual_playbook_generation") => {
             Case::Read(json!({ "user_id": "ana" }))
         }
+        // Nothing is pending or archived; what upgrades leave alone is tested beside them.
+        (
+            "POST",
+            "/api/upgrade_all_profiles"
+            | "/api/downgrade_all_profiles"
+            | "/api/upgrade_all_user_playbooks"
+            | "/api/downgrade_all_user_playbooks",
+        ) => Case::Read(json!({})),
         ("POST", "/api/cancel_operation") => Case::Read(json!({ "service_name": mark })),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
@@ -166,6 +174,11 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
         "/api/manual_profile_generation",
         "/api/manual_playbook_generation",
         "/api/cancel_operation",
+        // Nothing to change.
+        "/api/upgrade_all_profiles",
+        "/api/downgrade_all_profiles",
+        "/api/upgrade_all_user_playbooks",
+        "/api/downgrade_all_user_playbooks",
     ];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");

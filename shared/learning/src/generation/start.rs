@@ -64,7 +64,7 @@ pub async fn start_generation(
     };
     let operation = match services.store.claim_operation(org, &new).await? {
         Claim::Claimed(operation) => operation,
-        Claim::Busy(_) => return Ok(Started::Busy),
+        Claim::Busy => return Ok(Started::Busy),
     };
     let wake =
         OperateWake::new(org.clone(), service.as_str().to_owned(), operation_id, WakeReason::Published);
