@@ -15,6 +15,7 @@ pub mod coverage;
 pub mod expansion;
 pub mod formatting;
 pub mod gate;
+pub mod generation;
 mod lenient;
 mod pipeline;
 pub mod playbook;
@@ -24,6 +25,7 @@ pub mod reflection;
 pub mod review;
 pub mod services;
 pub mod tagging;
+pub mod versions;
 pub mod windows;
 pub mod worker;
 

@@ -25,15 +25,6 @@ const DELETED_ROWS_PER_TRANSACTION: usize = 40;
 /// Entries of the log that are rewritten together: each may be 300 KB twice, a transaction 4 MB.
 const REDACTIONS_PER_TRANSACTION: usize = 5;
 
-/// What became of one attempt.
-enum Attempt {
-    Done,
-    /// A row changed since it was read.
-    Stale,
-    /// Others were at work on the same items.
-    Again,
-}
-
 impl Store {
     /// Replaces a profile, if it still is as it was read (`row.version`); `false` when it is not.
     ///
@@ -106,7 +97,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or an item is damaged.
-    pub async fn users_of_profiles(
+    pub async fn owners_of_profiles(
         &self,
         org: &OrgId,
         ids: &[ProfileId],
@@ -118,7 +109,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or an item is damaged.
-    pub async fn users_of_playbooks(
+    pub async fn owners_of_playbooks(
         &self,
         org: &OrgId,
         ids: &[i64],
@@ -216,10 +207,20 @@ impl Store {
             let mut transaction = Transaction::default();
             let memory = transaction.update(self, &keys.lease(), change_memory());
             fill(&mut transaction);
-            match attempted(transaction.commit(self).await, memory, operation)? {
-                Attempt::Done => return Ok(true),
-                Attempt::Stale => return Ok(false),
-                Attempt::Again => {}
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(true),
+                Err(error) if error.condition_failed(memory) => {
+                    if self.is_barred(keys).await? {
+                        return Err(DirectWriteError::Barred);
+                    }
+                    // A change of versions is under way: the rows are read again once it is done.
+                    self.finish_flip(keys, None).await?;
+                    return Ok(false);
+                }
+                Err(error) if error.is_conflict() => {}
+                Err(error) if error.is_refusal() => return Err(error.into_store_error(operation).into()),
+                Err(TransactionError::Cancelled(_)) => return Ok(false),
+                Err(error) => return Err(error.into_store_error(operation).into()),
             }
         }
         Err(StoreError::Contended { operation }.into())
@@ -238,19 +239,4 @@ fn keys_of(items: &[Item]) -> Result<HashSet<Key>, StoreError> {
         Ok(Key::from_parts(reader.text(PK)?, reader.text(SK)?))
     };
     items.iter().map(key).collect()
-}
-
-fn attempted(
-    result: Result<(), TransactionError>,
-    memory: usize,
-    operation: &'static str,
-) -> Result<Attempt, DirectWriteError> {
-    match result {
-        Ok(()) => Ok(Attempt::Done),
-        Err(error) if error.condition_failed(memory) => Err(DirectWriteError::Barred),
-        Err(error) if error.is_conflict() => Ok(Attempt::Again),
-        Err(error) if error.is_refusal() => Err(error.into_store_error(operation).into()),
-        Err(TransactionError::Cancelled(_)) => Ok(Attempt::Stale),
-        Err(error) => Err(error.into_store_error(operation).into()),
-    }
 }

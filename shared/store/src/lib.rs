@@ -15,6 +15,9 @@ mod due;
 mod edits;
 mod error;
 mod finalize;
+mod flipping;
+mod flips;
+mod generation;
 mod heads;
 mod keys;
 mod learning;
@@ -23,6 +26,8 @@ mod listing;
 mod lookups;
 mod memory;
 mod objects;
+mod operation_users;
+mod operations;
 mod outbox;
 mod parking;
 mod profile_changes;
@@ -40,6 +45,9 @@ mod turn_vectors;
 mod turns;
 mod usage;
 mod user_playbooks;
+mod version_marks;
+mod version_operations;
+mod visible;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -49,17 +57,24 @@ use domain::time::Clock;
 pub use api_keys::{ApiKeyRecord, NewApiKey, OrgApiKey, Organisation};
 pub use configs::{ConfigConflict, StoredConfig};
 pub use cursors::{Cursor, CursorName, WindowReceipt};
-pub use due::{DUE_SHARDS, DueEntry, DueUser};
+pub use due::{DUE_SHARDS, DueEntry, DueOperation, DueUser};
 pub use error::StoreError;
 pub use finalize::{FinalizeError, Finalized};
+pub use flipping::UserFlip;
+pub use flips::RowScope;
+pub use generation::{GenerationCommit, GenerationCommitError};
 pub use heads::{FinishHead, Head};
-pub use keys::{Key, Listing, UserKeys};
+pub use keys::{Key, Listing, UserKeys, VersionMark};
 pub use learning::{CommitError, LearningCommit, PlaybookRows, ProfileRows};
 pub use leases::{LEASE_MS, Lease, LeaseError, MemoryVersion};
 pub use listing::{Page, TimeEntry};
 pub use lookups::RequestReceipt;
 pub use memory::{DirectWriteError, ROW_BYTES_MAX, ReplaceError};
 pub use objects::Objects;
+pub use operation_users::{NextUsers, OperationUser, Outcomes, UserStart};
+pub use operations::{
+    Claim, NewOperation, OPERATION_REVIVE_SECONDS, OPERATION_STALE_SECONDS, Operation, OperationEnd,
+};
 pub use outbox::{Effect, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
 pub use parking::{PUT_BACK_PER_LOOK_MAX, TendedStall};
 pub use profile_changes::ProfileChange;
@@ -79,6 +94,11 @@ pub use turn_vectors::{TurnVectorProgress, TurnVectors, VECTORS_PER_ITEM_MAX};
 pub use turns::StoredTurn;
 pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;
+pub use version_operations::{
+    DueVersions, VERSION_RUNNER_SILENT_SECONDS, VersionCounts, VersionOperation, VersionProgress,
+    VersionUsers,
+};
+pub use visible::MemoryRows;
 
 /// The table and the bucket. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -156,7 +156,7 @@ pub(crate) async fn delete_profiles_by_ids(
     let ids = deleted_texts(&body, "profile_ids")?;
     let ids: Vec<_> = ids.iter().filter_map(|id| ProfileId::new(id).ok()).collect();
     let mut by_user: BTreeMap<UserHash, Vec<ProfileId>> = BTreeMap::new();
-    for (id, user) in app.services.store.users_of_profiles(&caller.org, &ids).await? {
+    for (id, user) in app.services.store.owners_of_profiles(&caller.org, &ids).await? {
         by_user.entry(user).or_default().push(id);
     }
     let mut deleted = 0;
@@ -208,7 +208,7 @@ pub(crate) async fn delete_user_playbooks_by_ids(
 async fn delete_playbooks(app: &App, caller: &Caller, ids: &[i64]) -> Result<usize, Failure> {
     let store = &app.services.store;
     let mut by_user: BTreeMap<UserHash, Vec<i64>> = BTreeMap::new();
-    for (id, user) in store.users_of_playbooks(&caller.org, ids).await? {
+    for (id, user) in store.owners_of_playbooks(&caller.org, ids).await? {
         by_user.entry(user).or_default().push(id);
     }
     let mut deleted = 0;

@@ -5,6 +5,7 @@ mod config;
 mod edits;
 mod interactions;
 mod learning;
+mod operations;
 mod playbooks;
 mod profile_changes;
 mod profiles;
@@ -17,6 +18,7 @@ mod select;
 mod sessions;
 mod stalls;
 mod system;
+mod versions;
 
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 41] = [
+pub const ROUTES: [(&str, &str); 51] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -65,10 +67,20 @@ pub const ROUTES: [(&str, &str); 41] = [
     ("GET", "/api/profile_change_log"),
     ("POST", "/api/get_learning_provenance"),
     ("POST", "/api/review_user_playbooks"),
+    ("POST", "/api/upgrade_all_profiles"),
+    ("POST", "/api/downgrade_all_profiles"),
+    ("POST", "/api/upgrade_all_user_playbooks"),
+    ("POST", "/api/downgrade_all_user_playbooks"),
     ("POST", "/api/search_profiles"),
     ("POST", "/api/search_user_playbooks"),
     ("POST", "/api/search_interactions"),
     ("POST", "/api/search"),
+    ("POST", "/api/rerun_profile_generation"),
+    ("POST", "/api/rerun_playbook_generation"),
+    ("POST", "/api/manual_profile_generation"),
+    ("POST", "/api/manual_playbook_generation"),
+    ("GET", "/api/get_operation_status"),
+    ("POST", "/api/cancel_operation"),
 ];
 
 /// Whether any method has this path.
@@ -152,10 +164,20 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/profile_change_log", get(profile_changes::profile_change_log))
         .route("/api/get_learning_provenance", post(provenance::get_learning_provenance))
         .route("/api/review_user_playbooks", post(review::review_user_playbooks))
+        .route("/api/upgrade_all_profiles", post(versions::upgrade_all_profiles))
+        .route("/api/downgrade_all_profiles", post(versions::downgrade_all_profiles))
+        .route("/api/upgrade_all_user_playbooks", post(versions::upgrade_all_user_playbooks))
+        .route("/api/downgrade_all_user_playbooks", post(versions::downgrade_all_user_playbooks))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
         .route("/api/search_interactions", post(search::search_interactions))
         .route("/api/search", post(search::search))
+        .route("/api/rerun_profile_generation", post(operations::rerun_profiles))
+        .route("/api/rerun_playbook_generation", post(operations::rerun_playbooks))
+        .route("/api/manual_profile_generation", post(operations::generate_profiles))
+        .route("/api/manual_playbook_generation", post(operations::generate_playbooks))
+        .route("/api/get_operation_status", get(operations::get_operation_status))
+        .route("/api/cancel_operation", post(operations::cancel_operation))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

@@ -19,3 +19,4 @@ mod stalls;
 mod support;
 mod sweep_faults;
 mod tagging;
+mod versions;

@@ -1,11 +1,12 @@
 //! A deployment in this process and its callers.
 
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lambda_events::event::sqs::{SqsEvent, SqsMessage};
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::MessageSystemAttributeName;
 use clap::Parser;
@@ -110,17 +111,31 @@ impl Site {
     /// Hands the waiting messages to the learning function until none is left; returns how many there were.
     pub(crate) async fn learn(&self) -> usize {
         let url = self.deployment.app.settings.queues.learn.clone();
+        let handle = |event, deadline| learn::handle(&self.deployment.app, event, deadline);
+        self.drain(&url, handle).await
+    }
+
+    /// The same for batch operations.
+    pub(crate) async fn operate(&self) -> usize {
+        let url = self.deployment.app.settings.queues.operate.clone();
+        let handle = |event, deadline| operate::handle(&self.deployment.app, event, deadline);
+        self.drain(&url, handle).await
+    }
+
+    async fn drain<F>(&self, url: &str, handle: impl Fn(SqsEvent, i64) -> F) -> usize
+    where
+        F: Future<Output = SqsBatchResponse>,
+    {
         let mut handled = 0;
         loop {
-            let receive = self.sqs.receive_message().queue_url(&url).wait_time_seconds(0);
+            let receive = self.sqs.receive_message().queue_url(url).wait_time_seconds(0);
             let receive = receive.message_system_attribute_names(MessageSystemAttributeName::MessageGroupId);
             let messages = receive.send().await.unwrap().messages.unwrap_or_default();
             let Some(message) = messages.into_iter().next() else { return handled };
             let receipt = message.receipt_handle.clone().unwrap();
-            let deadline = self.clock.now_ms() + FUNCTION_MS;
-            let response = learn::handle(&self.deployment.app, event(message), deadline).await;
+            let response = handle(event(message), self.clock.now_ms() + FUNCTION_MS).await;
             assert!(response.batch_item_failures.is_empty(), "{response:?}");
-            self.sqs.delete_message().queue_url(&url).receipt_handle(receipt).send().await.unwrap();
+            self.sqs.delete_message().queue_url(url).receipt_handle(receipt).send().await.unwrap();
             handled += 1;
         }
     }

@@ -35,6 +35,23 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("GET", "/api/learning_status") => Case::Query("?request_id=r1"),
         ("GET", "/api/profile_change_log" | "/stall_state" | "/api/stall_state") => Case::Query(""),
         ("POST", "/stall_state/notified") => Case::Read(json!({})),
+        ("GET", "/api/get_operation_status") => Case::Query(""),
+        ("POST", "/api/rerun_profile_generation" | "/api/rerun_playbook_generation") => {
+            Case::Write(json!({ "source": mark, "agent_version": "agent-v0" }))
+        }
+        // The reruns are in progress, in the organisation's own.
+        ("POST", "/api/manual_profile_generation" | "/api/manual_playbook_generation") => {
+            Case::Read(json!({ "user_id": "ana" }))
+        }
+        // Nothing is pending or archived; what upgrades leave alone is tested beside them.
+        (
+            "POST",
+            "/api/upgrade_all_profiles"
+            | "/api/downgrade_all_profiles"
+            | "/api/upgrade_all_user_playbooks"
+            | "/api/downgrade_all_user_playbooks",
+        ) => Case::Read(json!({})),
+        ("POST", "/api/cancel_operation") => Case::Read(json!({ "service_name": mark })),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
         ("POST", "/api/set_config") => Case::Write(json!({
@@ -189,6 +206,15 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
         "/stall_state",
         "/api/stall_state",
         "/stall_state/notified",
+        // Refused while the reruns are in progress, and nothing of that name to stop.
+        "/api/manual_profile_generation",
+        "/api/manual_playbook_generation",
+        "/api/cancel_operation",
+        // Nothing to change.
+        "/api/upgrade_all_profiles",
+        "/api/downgrade_all_profiles",
+        "/api/upgrade_all_user_playbooks",
+        "/api/downgrade_all_user_playbooks",
     ];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");

@@ -36,4 +36,4 @@ pub use providers::{ApiKeys, AzureOpenAi, CustomEndpoint, DashScope, OpenAi, Pro
 pub use schema::Config;
 pub use secrets::SecretString;
 pub use storage::StorageConfig;
-pub use windows::{DEFAULT_STRIDE, DEFAULT_WINDOW, ExtractionPreset};
+pub use windows::{BATCH_WINDOW, DEFAULT_STRIDE, DEFAULT_WINDOW, ExtractionPreset};

@@ -3,6 +3,7 @@
 mod choices;
 pub mod edits;
 pub mod interactions;
+pub mod operations;
 pub mod playbooks;
 pub mod profiles;
 pub mod provenance;
@@ -11,6 +12,7 @@ pub mod review;
 pub mod search;
 pub mod sessions;
 mod shared;
+pub mod versions;
 
 pub use choices::{SearchMode, SearchedEntity, WireStatus};
 pub use shared::StatusFilter;

@@ -9,8 +9,10 @@ mod replay;
 pub use replay::{Replay, replay_last_window};
 
 use domain::config::Config;
+use domain::entities::Status;
 use domain::flags::OrgFlags;
 use domain::learning::LearningKind;
+use domain::operations::GenerationMode;
 use domain::time::EpochMillis;
 use std::time::Duration;
 use store::{PlaybookRows, ProfileRows, UserKeys};
@@ -41,10 +43,11 @@ pub(crate) async fn run_window(
     kind: LearningKind,
     inputs: &WindowInputs,
     org: &OrgConfig,
+    mode: GenerationMode,
     deadline_ms: EpochMillis,
 ) -> Result<WindowOutput, WindowFailure> {
     let left = u64::try_from(deadline_ms - services.clock.now_ms()).unwrap_or(0);
-    let run = Run { services, keys, inputs, config: &org.config, flags: org.flags, deadline_ms };
+    let run = Run { services, keys, inputs, config: &org.config, flags: org.flags, mode, deadline_ms };
     tokio::select! {
         output = learn_in_time(run, kind) => output,
         () = services.clock.sleep(Duration::from_millis(left)) => {
@@ -56,7 +59,7 @@ pub(crate) async fn run_window(
 async fn learn_in_time(run: Run<'_>, kind: LearningKind) -> Result<WindowOutput, WindowFailure> {
     let (inputs, config) = (run.inputs, run.config);
     let decision = decide(&GateInput {
-        auto_run: true,
+        auto_run: run.mode == GenerationMode::Regular,
         force_extraction: inputs.window.reason == WindowReason::Force,
         skip_should_run_check: config.skip_should_run_check,
         interactions: &inputs.turns.iter().map(|turn| &turn.interaction).collect::<Vec<_>>(),
@@ -93,6 +96,7 @@ struct Run<'a> {
     inputs: &'a WindowInputs,
     config: &'a Config,
     flags: OrgFlags,
+    mode: GenerationMode,
     /// By when all of it must be done.
     deadline_ms: EpochMillis,
 }
@@ -137,6 +141,12 @@ impl Run<'_> {
         for (row, found) in waiting.into_iter().zip(found) {
             *terms(row) = found;
         }
+    }
+
+    /// The status of the rows that are made, and of the stored ones that they are compared with: a preview neither
+    /// sees nor touches what is current.
+    fn status(&self) -> Option<Status> {
+        (self.mode == GenerationMode::Rerun).then_some(Status::Pending)
     }
 
     /// The source of the request on whose account the window runs.

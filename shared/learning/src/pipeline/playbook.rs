@@ -50,7 +50,9 @@ impl Run<'_> {
         let agent_version = &self.inputs.window.trigger.agent_version;
         let (current, vectors): (Vec<UserPlaybook>, Vec<Option<&StoredVector>>) = stored
             .iter()
-            .filter(|row| row.playbook.status.is_none() && row.playbook.agent_version == *agent_version)
+            .filter(|row| {
+                row.playbook.status == self.status() && row.playbook.agent_version == *agent_version
+            })
             .map(|row| (row.playbook.clone(), row.vector.as_ref()))
             .unzip();
         let candidates = self.playbook_candidates(&new, &current, &vectors, &settings).await?;
@@ -113,7 +115,7 @@ impl Run<'_> {
             agent_version: trigger.agent_version.clone(),
             request_id: trigger.request_id.clone(),
             source: self.source(),
-            status: None,
+            status: self.status(),
             now: self.services.clock.now(),
         };
         let rows = playbooks_from_answer(&answer, &shown.evidence, &context);

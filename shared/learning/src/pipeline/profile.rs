@@ -48,7 +48,7 @@ impl Run<'_> {
         let stored = self.services.store.profiles(self.keys).await?;
         let (live, vectors): (Vec<UserProfile>, Vec<Option<&StoredVector>>) = stored
             .iter()
-            .filter(|row| row.profile.status.is_none() && row.profile.expiration_timestamp >= now)
+            .filter(|row| row.profile.status == self.status() && row.profile.expiration_timestamp >= now)
             .map(|row| (row.profile.clone(), row.vector.as_ref()))
             .unzip();
         let (new, model) = self.extract_profiles(&live).await?;
@@ -110,7 +110,7 @@ impl Run<'_> {
             user_id: last.request.user_id.clone(),
             request_id: trigger.request_id.clone(),
             source: self.source(),
-            status: None,
+            status: self.status(),
             now: self.services.clock.now(),
         };
         let rows = profiles_from_answer(&answer, &shown.evidence, &context, || self.new_profile_id());

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::learning::LearningKind;
+use domain::operations::GenerationMode;
 use domain::time::Clock;
 use store::UserKeys;
 
@@ -55,7 +56,9 @@ pub async fn replay_last_window(
         failure: None,
     };
     let deadline_ms = services.clock.now_ms() + EXTRACTION_MS_MAX;
-    let run = Run { services, keys, inputs: &inputs, config: &org.config, flags: org.flags, deadline_ms };
+    let mode = GenerationMode::Regular;
+    let run =
+        Run { services, keys, inputs: &inputs, config: &org.config, flags: org.flags, mode, deadline_ms };
     let longest = Duration::from_millis(EXTRACTION_MS_MAX.unsigned_abs());
     let ended = tokio::select! {
         ended = run.replay(kind, &mut replay) => ended,

@@ -1,6 +1,7 @@
 //! One kind of learning for one user: window after window until nothing is due.
 
 use domain::learning::LearningKind;
+use domain::operations::GenerationMode;
 use domain::time::{EpochMillis, EpochSeconds};
 use store::{CommitError, Cursor, Head, LearningCommit, Lease, StoreError, UserKeys, WindowReceipt};
 
@@ -208,7 +209,8 @@ async fn learn_window(
     config: &OrgConfig,
     deadline_ms: EpochMillis,
 ) -> Result<Learned, WindowFailure> {
-    let output = run_window(services, keys, kind, inputs, config, deadline_ms).await?;
+    let mode = GenerationMode::Regular;
+    let output = run_window(services, keys, kind, inputs, config, mode, deadline_ms).await?;
     let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
     effects::add(services, keys, &mut commit);
     match services.store.commit_window(keys, &commit).await {

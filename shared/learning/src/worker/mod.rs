@@ -7,7 +7,7 @@
 mod effects;
 mod failure;
 pub(crate) mod inputs;
-mod kind;
+pub(crate) mod kind;
 mod reflect;
 mod tags;
 mod turn_vectors;
@@ -98,7 +98,7 @@ fn new_profile_id(services: &Services) -> ProfileId {
 }
 
 /// Renews the lease until it is lost.
-async fn keep_lease(services: &Services, keys: &UserKeys<'_>, mut lease: Lease) {
+pub(crate) async fn keep_lease(services: &Services, keys: &UserKeys<'_>, mut lease: Lease) {
     loop {
         services.clock.sleep(HEARTBEAT).await;
         match services.store.renew_lease(keys, &mut lease).await {

@@ -70,17 +70,23 @@ fn the_deployed_functions_have_their_programs_and_events() {
         .collect();
     assert_eq!(
         summary,
-        [("ApiFunction", "api", 29), ("LearnFunction", "learn", 720), ("SweepFunction", "sweep", 60)]
+        [
+            ("ApiFunction", "api", 29),
+            ("LearnFunction", "learn", 720),
+            ("OperateFunction", "operate", 720),
+            ("SweepFunction", "sweep", 60),
+        ]
     );
-    let [api, learn, sweep] = cloud.functions.as_slice() else { panic!("three functions") };
+    let [api, learn, operate, sweep] = cloud.functions.as_slice() else { panic!("four functions") };
     assert_eq!(api.events.len(), 2);
-    let wake = FunctionEvent::Sqs {
-        queue: "LearnQueue".to_owned(),
+    let wake = |queue: &str, concurrency| FunctionEvent::Sqs {
+        queue: queue.to_owned(),
         batch_size: 1,
         report_failures: true,
-        maximum_concurrency: Some(10),
+        maximum_concurrency: Some(concurrency),
     };
-    assert_eq!(learn.events, [wake]);
+    assert_eq!(learn.events, [wake("LearnQueue", 10)]);
+    assert_eq!(operate.events, [wake("OperateQueue", 5)]);
     let minute =
         FunctionEvent::Schedule { name: "EveryMinute".to_owned(), expression: "rate(1 minute)".to_owned() };
     assert_eq!(sweep.events, [minute]);

@@ -5,4 +5,5 @@ pub(crate) mod check;
 pub(crate) mod clock;
 pub(crate) mod model;
 pub(crate) mod publish;
+pub(crate) mod rows;
 pub(crate) mod world;
