@@ -65,12 +65,33 @@ pub(crate) const EPOCH: &str = "ep";
 pub(crate) const UNTIL: &str = "unt";
 /// Version of a user's memory: raised by whatever changes a profile or playbook.
 pub(crate) const MEMORY_VERSION: &str = "mv";
+/// Raised by whatever makes a user due without a publish: a worker that read the head before looks again.
+pub(crate) const DUE_REVISION: &str = "dr";
+/// On a request: its session was declared over after it was stored.
+pub(crate) const FINISHED: &str = "fin";
 /// Eligible interactions per kind that were admitted, and that were learned from.
 pub(crate) const ADMITTED_PROFILE: &str = "ap";
 pub(crate) const ADMITTED_PLAYBOOK: &str = "ab";
 pub(crate) const LEARNED_PROFILE: &str = "lp";
 pub(crate) const LEARNED_PLAYBOOK: &str = "lb";
 
+/// On a lease: the change of versions under way, and how many there were.
+pub(crate) const FLIP: &str = "flp";
+pub(crate) const FLIP_NUMBER: &str = "fno";
+/// On a lease: the operation that last changed the versions of profiles, of user playbooks.
+pub(crate) const FLIPPED_PROFILES: &str = "fop";
+pub(crate) const FLIPPED_PLAYBOOKS: &str = "fob";
+/// On a row: the number of the change of versions that gave it its status.
+pub(crate) const FLIP_STAMP: &str = "fs";
+/// Whether a change of versions is under way, and the last user that it is done with.
+pub(crate) const ACTIVE: &str = "act";
+pub(crate) const LAST_USER: &str = "lusr";
+/// Rows that an operation made current, archived, deleted.
+pub(crate) const PROMOTED: &str = "npro";
+pub(crate) const ARCHIVED: &str = "narc";
+pub(crate) const DELETED: &str = "ndel";
+/// Users that it passed over since their rows are damaged.
+pub(crate) const SKIPPED: &str = "nskp";
 /// When DynamoDB may remove the item (epoch seconds); readers need not look at it before.
 pub(crate) const TTL: &str = "ttl";
 /// Operations: which run, how far, when its worker was last heard of, whether a caller wants it stopped.
@@ -117,6 +138,11 @@ impl ItemBuilder {
 
     pub(crate) fn number(mut self, name: &str, value: i64) -> Self {
         self.0.insert(name.to_owned(), number(value));
+        self
+    }
+
+    pub(crate) fn mark(mut self, name: &str, value: bool) -> Self {
+        self.0.insert(name.to_owned(), AttributeValue::Bool(value));
         self
     }
 

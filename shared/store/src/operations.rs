@@ -20,7 +20,8 @@ use crate::due;
 use crate::error::StoreError;
 use crate::keys;
 use crate::retry::ATTEMPTS_MAX;
-use crate::transaction::Expression;
+use crate::transaction::{Expression, Transaction, TransactionError};
+use crate::version_operations;
 
 /// An operation whose worker was not heard of for this long, in seconds, is over.
 pub const OPERATION_STALE_SECONDS: i64 = 600;
@@ -136,8 +137,8 @@ impl Operation {
 pub enum Claim {
     /// It is in progress now.
     Claimed(Box<Operation>),
-    /// Another one of its service is in progress.
-    Busy(Box<Operation>),
+    /// Another one of its service is in progress, or a change of versions of what it makes.
+    Busy,
 }
 
 /// How an operation ends.
@@ -150,7 +151,8 @@ pub struct OperationEnd {
 }
 
 impl Store {
-    /// Begins an operation, unless one of its service is in progress. One whose worker was given up is closed first.
+    /// Begins an operation, unless one of its service is in progress, or a change of versions of the same rows. One
+    /// whose worker was given up is closed first.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or the item is damaged.
@@ -164,16 +166,26 @@ impl Store {
                 return Ok(if current.operation_id == new.operation_id {
                     Claim::Claimed(Box::new(current))
                 } else {
-                    Claim::Busy(Box::new(current))
+                    Claim::Busy
                 });
             }
             let item = self.operation_item(org, new)?;
-            let free = format!("attribute_not_exists({STATUS}) OR {STATUS} <> :running");
-            let running = text(OperationStatus::InProgress.as_str());
-            if self.put_one(item.clone(), Some(&free), vec![(":running", running)]).await? {
-                return Ok(Claim::Claimed(Box::new(Operation::from_item(&item, new.service)?)));
+            let mut transaction = Transaction::default();
+            let free = Expression::default()
+                .condition(format!("attribute_not_exists({STATUS}) OR {STATUS} <> :running"))
+                .value(":running", text(OperationStatus::InProgress.as_str()));
+            transaction.put_if(self, item.clone(), free);
+            let versions = transaction.check(
+                self,
+                &keys::version_operation(org, new.service.kind()),
+                version_operations::is_over(),
+            );
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(Claim::Claimed(Box::new(Operation::from_item(&item, new.service)?))),
+                Err(error) if error.condition_failed(versions) => return Ok(Claim::Busy),
+                Err(TransactionError::Cancelled(_)) => self.retries.wait(attempt).await,
+                Err(TransactionError::Store(error)) => return Err(error),
             }
-            self.retries.wait(attempt).await;
         }
         Err(StoreError::Contended { operation: "claim operation" })
     }

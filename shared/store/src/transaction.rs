@@ -3,8 +3,8 @@
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
-    Update,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
 };
 
 use crate::Store;
@@ -145,6 +145,18 @@ impl Transaction {
             update = update.expression_attribute_names(name, attribute);
         }
         self.push(TransactWriteItem::builder().update(built(update.build())).build())
+    }
+
+    /// Changes nothing, but demands that an item fulfil a condition.
+    pub(crate) fn check(&mut self, table: &Store, key: &Key, expression: Expression) -> usize {
+        let check = ConditionCheck::builder()
+            .table_name(&table.table)
+            .key(PK, text(key.pk()))
+            .key(SK, text(key.sk()))
+            .set_condition_expression(expression.condition)
+            .set_expression_attribute_values(values(expression.values))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        self.push(TransactWriteItem::builder().condition_check(built(check.build())).build())
     }
 
     /// Deletes an item under a condition.

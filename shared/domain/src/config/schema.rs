@@ -7,7 +7,7 @@ use super::experiments::{RetrievalExperiment, RetrievalExperimentRecord};
 use super::extractors::{PlaybookExtractor, ProfileExtractor};
 use super::migrate;
 use super::operations::{
-    ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, RetrievalFloor, ToolUse,
+    ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, Reflection, RetrievalFloor, ToolUse,
 };
 use super::optimizer::PlaybookOptimizer;
 use super::pending_calls::PendingToolCalls;
@@ -49,6 +49,8 @@ record! {
         api_key_config: Option<ApiKeys> = nullable(ApiKeys::read),
         /// The models to use.
         llm_config: Option<LlmConfig> = nullable(LlmConfig::read),
+        /// The revision of memories that the agent cites.
+        reflection_config: Reflection = optional(Reflection::default(), Reflection::read),
         /// The retrieval experiment that runs.
         retrieval_experiment_config: Option<RetrievalExperiment> = nullable(RetrievalExperiment::read),
         /// All retrieval experiments.
@@ -114,6 +116,7 @@ impl Default for Config {
             extraction_idle_timeout_seconds: 21_600,
             api_key_config: None,
             llm_config: None,
+            reflection_config: Reflection::default(),
             retrieval_experiment_config: None,
             retrieval_experiment_history: Vec::new(),
             retrieval_floor: RetrievalFloor::default(),
@@ -168,6 +171,12 @@ impl Config {
         let mut document = self.to_stored();
         document["window_size"] = self.window().into();
         document["stride_size"] = self.stride().into();
+        // Clients of the recorded contract do not know it, and need not as long as nobody set it.
+        if self.reflection_config == Reflection::default()
+            && let Value::Object(members) = &mut document
+        {
+            members.shift_remove("reflection_config");
+        }
         document
     }
 }

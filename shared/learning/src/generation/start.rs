@@ -64,7 +64,7 @@ pub async fn start_generation(
     };
     let operation = match services.store.claim_operation(org, &new).await? {
         Claim::Claimed(operation) => operation,
-        Claim::Busy(_) => return Ok(Started::Busy),
+        Claim::Busy => return Ok(Started::Busy),
     };
     let operation = list_first(services, org, plan, config, operation).await?;
     let wake =

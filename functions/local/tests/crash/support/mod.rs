@@ -6,4 +6,5 @@ pub(crate) mod clock;
 pub(crate) mod model;
 pub(crate) mod operations;
 pub(crate) mod publish;
+pub(crate) mod rows;
 pub(crate) mod world;
