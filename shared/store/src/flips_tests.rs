@@ -62,8 +62,12 @@ impl User {
     fn rewrite(&mut self, every: usize) {
         let Some(flip) = &self.state.flip else { return };
         let becomes = |item: &Item| flip.becomes(item).unwrap();
-        let rest: Vec<u8> =
-            self.rows.iter().filter(|(_, item)| becomes(item) != Becomes::Same).map(|(row, _)| *row).collect();
+        let rest: Vec<u8> = self
+            .rows
+            .iter()
+            .filter(|(_, item)| becomes(item) != Becomes::Same)
+            .map(|(row, _)| *row)
+            .collect();
         for row in rest.into_iter().step_by(every) {
             let item = self.rows.get_mut(&row).unwrap();
             match flip.becomes(item).unwrap() {

@@ -15,3 +15,4 @@ mod simulation;
 mod support;
 mod sweep_faults;
 mod versions;
+mod versions_simulation;
