@@ -18,7 +18,7 @@ use crate::support::rows::{NewRow, Shown, downgrade, listed, row, shown, try_add
 use crate::support::world::{Process, World, org};
 
 /// Seeds in all, a part in each test so that the parts run side by side.
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 40;
 const PARTS: u64 = 2;
 const STEPS: u64 = 14;
 const USERS: [&str; 3] = ["ana", "bo", "cy"];
@@ -51,7 +51,7 @@ async fn run_part(part: u64) {
             changes += life.changes;
         }
     }
-    assert!(chosen.is_some() || (kills > 20 && changes > 50), "{kills} kills, {changes} changes: too tame");
+    assert!(chosen.is_some() || (kills > 10 && changes > 30), "{kills} kills, {changes} changes: too tame");
 }
 
 /// A change of versions, as a caller asks for it.
@@ -68,7 +68,9 @@ impl Wish {
     fn any(kind: LearningKind, names: &[String], chance: &mut Chance) -> Self {
         let is_profile = kind == LearningKind::Profile;
         let some = |chance: &mut Chance| {
-            let picked = names.iter().filter(|_| chance.percent(40)).cloned().collect();
+            // The id of a learned profile is not its content.
+            let written = names.iter().filter(|name| !name.starts_with("Said"));
+            let picked = written.filter(|_| chance.percent(40)).cloned().collect();
             Some(picked)
         };
         Self {
