@@ -9,6 +9,8 @@
 mod learn_messages;
 mod learn_store_faults;
 mod learn_workers;
+mod operate_messages;
+mod operate_workers;
 mod process;
 mod publish_faults;
 mod simulation;

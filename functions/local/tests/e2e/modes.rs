@@ -269,7 +269,8 @@ async fn without_an_extractor_there_is_nothing_to_generate() {
 async fn a_batch_reads_the_newest_of_a_set_window_and_up_to_a_thousand_without_one() {
     let (site, model) = scripted().await;
     for page in 0..8 {
-        let said: Vec<String> = (0..100).map(|n| format!("turn {}", page * 100 + n)).collect();
+        let turn = |n| if n == 0 { "fact: turn 0 of tea".to_owned() } else { format!("turn {n}") };
+        let said: Vec<String> = (0..100).map(|n| turn(page * 100 + n)).collect();
         let said: Vec<&str> = said.iter().map(String::as_str).collect();
         let said = if page == 7 { &said[..5] } else { &said[..] };
         site.acme.publish(&request("ana", "s1", &format!("r{page}"), said)).await;
@@ -281,8 +282,9 @@ async fn a_batch_reads_the_newest_of_a_set_window_and_up_to_a_thousand_without_o
         status["operation_status"]["stats"]["total_interactions_processed"].as_i64().unwrap()
     };
     assert_eq!(read(&site).await, 705);
+    assert_eq!(profiles(&site, "ana", json!("pending")).await, ["turn 0 of tea"]);
     let prompt = model.requests().last().unwrap().prompt();
-    assert!(prompt.contains("turn 0") && prompt.contains("turn 704"));
+    assert!(prompt.contains("turn 0 of") && prompt.contains("turn 704"));
     site.acme.ok("/api/update_config", &json!({ "window_size": 20 })).await;
     site.advance(10);
     assert_eq!(read(&site).await, 20);

@@ -44,7 +44,7 @@ async fn a_rerun_is_started_watched_and_completed() {
         "service_name": "profile_generation",
         "status": "in_progress",
         "started_at": started_at,
-        "total_users": 0,
+        "total_users": 1,
         "processed_users": 0,
         "failed_users": 0,
         "processed_user_ids": [],
@@ -63,7 +63,6 @@ async fn a_rerun_is_started_watched_and_completed() {
         json!({
             "status": "completed",
             "completed_at": started_at.as_i64().unwrap() + 7,
-            "total_users": 1,
             "processed_users": 1,
             "processed_user_ids": ["ana"],
             "stats": { "total_interactions_processed": 1, "total_generated": 1 },

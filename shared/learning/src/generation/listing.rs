@@ -86,14 +86,24 @@ impl Batch<'_> {
 
     /// Lists the users of some more numbers.
     pub(super) async fn list_some(&self, operation: &Operation) -> Result<(), OrgServicesError> {
-        let store = &self.services.store;
         let config = self.services.orgs.config(self.org).await?.config;
         let matcher = Matcher::new(&config, self.kind(), &self.plan.filter);
-        let to = operation.list_end.min(operation.listed + NUMBERS_PER_STEP);
-        let users = candidates(store, self.org, &self.plan, operation.listed + 1, to).await?;
-        let users = matching(store, self.org, &matcher, users).await?;
-        // Whether another worker did so first is seen from the operation.
-        store.list_operation_users(self.org, operation, &users, to).await?;
+        list_step(&self.services.store, self.org, &self.plan, &matcher, operation).await?;
         Ok(())
     }
+}
+
+/// Lists the users of some more numbers. Whether another worker did so first is seen from the operation.
+pub(super) async fn list_step(
+    store: &Store,
+    org: &OrgId,
+    plan: &GenerationPlan,
+    matcher: &Matcher<'_>,
+    operation: &Operation,
+) -> Result<(), StoreError> {
+    let to = operation.list_end.min(operation.listed + NUMBERS_PER_STEP);
+    let users = candidates(store, org, plan, operation.listed + 1, to).await?;
+    let users = matching(store, org, matcher, users).await?;
+    store.list_operation_users(org, operation, &users, to).await?;
+    Ok(())
 }

@@ -8,7 +8,7 @@ use store::{Claim, NewOperation, Operation, StoreError};
 use wake::{OperateWake, WakeReason};
 
 use super::inputs::Matcher;
-use super::listing::{NUMBERS_PER_STEP, candidates, list_end, matching};
+use super::listing::{NUMBERS_PER_STEP, candidates, list_end, list_step, matching};
 use crate::services::Services;
 
 /// What a caller is told whose filters let nothing through.
@@ -66,6 +66,7 @@ pub async fn start_generation(
         Claim::Claimed(operation) => operation,
         Claim::Busy => return Ok(Started::Busy),
     };
+    let operation = list_first(services, org, plan, config, operation).await?;
     let wake =
         OperateWake::new(org.clone(), service.as_str().to_owned(), operation_id, WakeReason::Published);
     if let Err(error) = services.wakes.operate(&wake, "start").await {
@@ -73,6 +74,24 @@ pub async fn start_generation(
         tracing::warn!(event = "wake_failed", reason = "operation", %error);
     }
     Ok(Started::Started(operation))
+}
+
+/// Lists the first users, so that a small operation is known in full from its beginning. What is not listed here its
+/// worker lists.
+async fn list_first(
+    services: &Services,
+    org: &OrgId,
+    plan: &GenerationPlan,
+    config: &Config,
+    operation: Box<Operation>,
+) -> Result<Box<Operation>, StoreError> {
+    let matcher = Matcher::new(config, operation.service.kind(), &plan.filter);
+    if let Err(error) = list_step(&services.store, org, plan, &matcher, &operation).await {
+        tracing::warn!(event = "operation_not_listed", %error);
+        return Ok(operation);
+    }
+    let listed = services.store.operation(org, operation.service).await?;
+    Ok(listed.map_or(operation, Box::new))
 }
 
 /// Whether anybody has anything to read; true also when that took too long to tell.
