@@ -40,7 +40,7 @@ use std::sync::Arc;
 use domain::time::Clock;
 
 pub use api_keys::{ApiKeyRecord, NewApiKey, OrgApiKey, Organisation};
-pub use configs::{ConfigConflict, StoredConfig};
+pub use configs::{CONFIG_VERSIONS_KEPT, ConfigConflict, PastConfig, StoredConfig};
 pub use cursors::{Cursor, WindowReceipt};
 pub use due::{DUE_SHARDS, DueEntry, DueUser};
 pub use error::StoreError;

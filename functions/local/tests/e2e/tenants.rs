@@ -55,6 +55,7 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
             "user_id": "ana", "agent_version": "v1", "request_id": "r1",
             "content": format!("{mark}: offer tea"), "trigger": "when tea is mentioned",
         }] })),
+        ("POST", "/api/admin/cache/invalidate") => Case::Read(json!({})),
         ("POST", "/api/get_user_playbooks") => Case::Read(json!({ "user_playbook_id": 1 })),
         ("POST", "/api/get_requests") => Case::Read(json!({ "request_id": "r1", "session_id": "s1" })),
         ("POST", "/api/get_interactions" | "/api/get_profiles") => Case::Read(json!({ "user_id": "ana" })),
@@ -149,7 +150,7 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
     let site = site().await;
     write_everything(&site.acme, MARK).await;
     // Otherwise the other tests would pass on empty answers.
-    let silent = ["/api/whoami", "/api/my_config", "/api/learning_status"];
+    let silent = ["/api/whoami", "/api/my_config", "/api/learning_status", "/api/admin/cache/invalidate"];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");
     }

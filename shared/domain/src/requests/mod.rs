@@ -1,5 +1,6 @@
 //! What each route takes: one struct a route, read by `parse` from a body or a query.
 
+pub mod cache;
 mod choices;
 pub mod interactions;
 pub mod playbooks;
@@ -9,5 +10,6 @@ pub mod search;
 pub mod sessions;
 mod shared;
 
+pub use cache::InvalidateCache;
 pub use choices::{SearchMode, SearchedEntity, WireStatus};
 pub use shared::StatusFilter;

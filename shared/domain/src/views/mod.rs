@@ -8,8 +8,9 @@ mod publishing;
 mod requests;
 
 pub use answers::{
-    AddedAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, MyConfigAnswer, ProfilesAnswer,
-    RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
+    AddedAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, InvalidateCacheAnswer,
+    MyConfigAnswer, ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD,
+    WhoamiAnswer,
 };
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::ProfileView;
