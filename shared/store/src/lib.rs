@@ -55,7 +55,7 @@ use std::sync::atomic::AtomicI64;
 use domain::time::Clock;
 
 pub use api_keys::{ApiKeyRecord, NewApiKey, OrgApiKey, Organisation};
-pub use configs::{ConfigConflict, StoredConfig};
+pub use configs::{CONFIG_VERSIONS_KEPT, ConfigConflict, PastConfig, StoredConfig};
 pub use cursors::{Cursor, CursorName, WindowReceipt};
 pub use due::{DUE_SHARDS, DueEntry, DueOperation, DueUser};
 pub use error::StoreError;

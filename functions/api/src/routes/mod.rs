@@ -29,7 +29,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 51] = [
+pub const ROUTES: [(&str, &str); 52] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -44,6 +44,7 @@ pub const ROUTES: [(&str, &str); 51] = [
     ("GET", "/api/get_config"),
     ("POST", "/api/set_config"),
     ("POST", "/api/update_config"),
+    ("POST", "/api/admin/cache/invalidate"),
     ("POST", "/api/publish_interaction"),
     ("GET", "/api/learning_status"),
     ("POST", "/api/finalize_session"),
@@ -141,6 +142,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/get_config", get(config::get_config))
         .route("/api/set_config", post(config::set_config))
         .route("/api/update_config", post(config::update_config))
+        .route("/api/admin/cache/invalidate", post(config::invalidate_cache))
         .route("/api/publish_interaction", post(publish::publish_interaction))
         .route("/api/learning_status", get(learning::learning_status))
         .route("/api/finalize_session", post(sessions::finalize_session))

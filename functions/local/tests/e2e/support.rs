@@ -249,6 +249,18 @@ impl Caller {
         self.send("POST", path, Some(("application/json", body.to_string().into_bytes()))).await
     }
 
+    /// Calls with JSON and more headers.
+    pub(crate) async fn post_with(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self.http.post(format!("{}{path}", self.base)).bearer_auth(self.key()).json(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.unwrap();
+        Answer { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) }
+    }
+
     /// Calls with JSON and expects a success.
     pub(crate) async fn ok(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body).await;

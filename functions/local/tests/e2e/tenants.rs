@@ -93,6 +93,7 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         }
         ("DELETE", "/api/delete_user_playbook") => Case::Write(json!({ "user_playbook_id": 2 })),
         ("DELETE", "/api/delete_user_playbooks_by_ids") => Case::Write(json!({ "user_playbook_ids": [3] })),
+        ("POST", "/api/admin/cache/invalidate") => Case::Read(json!({})),
         ("POST", "/api/get_user_playbooks") => Case::Read(json!({ "user_playbook_id": 1 })),
         ("POST", "/api/get_learning_provenance") => Case::Read(json!({ "kind": "profile", "id": "p1" })),
         ("POST", "/api/review_user_playbooks") => Case::Read(json!({
@@ -203,6 +204,7 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
         "/api/my_config",
         "/api/learning_status",
         "/api/review_user_playbooks",
+        "/api/admin/cache/invalidate",
         "/stall_state",
         "/api/stall_state",
         "/stall_state/notified",

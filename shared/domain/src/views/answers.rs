@@ -237,6 +237,15 @@ impl ConfigAnswer {
     }
 }
 
+/// `POST /api/admin/cache/invalidate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InvalidateCacheAnswer {
+    /// Whether anything was kept of the organisation.
+    pub invalidated: bool,
+    /// The organisation.
+    pub org_id: String,
+}
+
 /// `GET /api/whoami`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WhoamiAnswer {

@@ -14,8 +14,8 @@ mod versions;
 
 pub use answers::{
     AddedAnswer, BulkDeletedAnswer, ChangedAnswer, ConfigAnswer, DeletedAnswer, ExperimentAssignment,
-    InteractionsAnswer, MyConfigAnswer, ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer,
-    UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
+    InteractionsAnswer, InvalidateCacheAnswer, MyConfigAnswer, ProfilesAnswer, RequestsAnswer,
+    UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
