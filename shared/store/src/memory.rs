@@ -10,7 +10,6 @@ use crate::keys::{self, UserKeys};
 use crate::learning::{PlaybookRows, unchanged};
 use crate::leases::change_memory;
 use crate::lookups::{lookup_item, user_hash};
-use crate::outbox::OutboxEntry;
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::{Expression, Transaction, TransactionError};
@@ -143,7 +142,7 @@ impl Store {
     }
 
     /// Replaces a few user playbooks of one user (or of no user) by others, all or nothing; each old row must be as it
-    /// was read. The effect is written with them, to be carried out by the caller.
+    /// was read.
     ///
     /// # Errors
     /// [`ReplaceError`].
@@ -152,7 +151,6 @@ impl Store {
         org: &OrgId,
         user: &UserHash,
         rows: &PlaybookRows,
-        effect: &OutboxEntry,
     ) -> Result<(), ReplaceError> {
         let keys = UserKeys { org, user };
         for attempt in 0..ATTEMPTS_MAX {
@@ -162,7 +160,6 @@ impl Store {
             let mut transaction = Transaction::default();
             let memory = transaction.update(self, &keys.lease(), change_memory());
             self.add_playbooks(&mut transaction, &keys, rows)?;
-            transaction.put(self, effect.to_item(self.clock.now())?);
             match transaction.commit(self).await {
                 Ok(()) => return Ok(()),
                 Err(error) if error.condition_failed(memory) => return Err(ReplaceError::Barred),

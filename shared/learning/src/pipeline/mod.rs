@@ -4,6 +4,7 @@ pub(crate) mod ask;
 mod candidates;
 mod playbook;
 mod profile;
+mod review;
 
 use domain::config::Config;
 use domain::learning::LearningKind;
