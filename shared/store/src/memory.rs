@@ -11,7 +11,6 @@ use crate::keys::{self, UserKeys};
 use crate::learning::{PlaybookRows, unchanged};
 use crate::leases::change_memory;
 use crate::lookups::{lookup_item, user_hash};
-use crate::outbox::OutboxEntry;
 use crate::profile_changes::{change_item, created_by_callers};
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
@@ -163,7 +162,7 @@ impl Store {
     }
 
     /// Replaces a few user playbooks of one user (or of no user) by others, all or nothing; each old row must be as it
-    /// was read. The effect is written with them, to be carried out by the caller.
+    /// was read.
     ///
     /// # Errors
     /// [`ReplaceError`].
@@ -172,7 +171,6 @@ impl Store {
         org: &OrgId,
         user: &UserHash,
         rows: &PlaybookRows,
-        effect: &OutboxEntry,
     ) -> Result<(), ReplaceError> {
         let keys = UserKeys { org, user };
         for attempt in 0..ATTEMPTS_MAX {
@@ -182,7 +180,6 @@ impl Store {
             let mut transaction = Transaction::default();
             let memory = transaction.update(self, &keys.lease(), change_memory());
             self.add_playbooks(&mut transaction, &keys, rows)?;
-            transaction.put(self, effect.to_item(self.clock.now())?);
             match transaction.commit(self).await {
                 Ok(()) => return Ok(()),
                 Err(error) if error.condition_failed(memory) => {

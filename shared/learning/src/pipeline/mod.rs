@@ -5,6 +5,7 @@ mod candidates;
 mod playbook;
 mod profile;
 mod replay;
+mod review;
 
 pub use replay::{Replay, replay_last_window};
 
