@@ -5,8 +5,15 @@
 //! organisation of an API key; reads that decide anything are consistent.
 
 mod access;
+mod agent_playbooks;
+mod aggregation_changes;
+mod aggregation_commit;
+mod aggregation_inbox;
+mod aggregation_operations;
+mod aggregations;
 mod api_keys;
 mod attributes;
+mod cluster_results;
 mod configs;
 mod counters;
 mod cursors;
@@ -37,20 +44,30 @@ use std::sync::Arc;
 
 use domain::time::Clock;
 
+pub use agent_playbooks::AgentPlaybookRow;
+pub use aggregation_changes::{AgentPlaybookSnapshot, AgentPlaybookUpdate, AggregationChange, RunMode};
+pub use aggregation_commit::{
+    AggregationCommit, AggregationCommitError, FINGERPRINT_BYTES_INLINE_MAX,
+};
+pub use aggregation_inbox::{AggregationInputs, InboxMark};
+pub use aggregation_operations::{
+    AggregationOperation, AggregationOperationStatus, AggregationResult, OPERATIONS_PER_RUN_MAX, Submitted,
+};
+pub use aggregations::{AggregationRecord, AggregationState, ClusterRecord, ClusterRecords};
 pub use api_keys::{ApiKeyRecord, NewApiKey, Organisation};
 pub use configs::{ConfigConflict, StoredConfig};
 pub use cursors::{Cursor, WindowReceipt};
-pub use due::{DUE_SHARDS, DueEntry, DueUser};
+pub use due::{DUE_SHARDS, DueAggregation, DueEntry, DueUser};
 pub use error::StoreError;
 pub use heads::{FinishHead, Head};
-pub use keys::{Key, Listing, UserKeys};
+pub use keys::{AgentKeys, Key, Listing, UserKeys};
 pub use learning::{CommitError, LearningCommit, PlaybookRows, ProfileRows};
 pub use leases::{LEASE_MS, Lease, LeaseError, MemoryVersion};
 pub use listing::{Page, TimeEntry};
 pub use lookups::RequestReceipt;
 pub use memory::{DirectWriteError, ROW_BYTES_MAX};
 pub use objects::Objects;
-pub use outbox::{Effect, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
+pub use outbox::{Effect, FollowUp, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
 pub use profile_changes::ProfileChange;
 pub use profiles::ProfileRow;
 pub use publish::{Admission, NewRequest, PublishError, Published};

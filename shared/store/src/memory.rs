@@ -4,6 +4,7 @@
 use domain::ids::{OrgId, UserHash};
 
 use crate::Store;
+use crate::aggregation_inbox::{RowChange, inbox_mark};
 use crate::attributes::ItemReader;
 use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
@@ -15,7 +16,7 @@ use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::{Expression, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
 
-/// Rows that one transaction of a direct write holds: each takes two items, and one is the version.
+/// Rows that one transaction of a direct write holds: each takes three items at most, and one is the version.
 const ROWS_PER_TRANSACTION: usize = 24;
 /// Longest JSON of a row that a caller writes, in bytes: so many of them stay below the 4 MB of a transaction.
 pub const ROW_BYTES_MAX: usize = 128 * 1024;
@@ -113,6 +114,9 @@ impl Store {
                     transaction.create(self, row.to_item(&keys)?);
                     let key = keys::user_playbook_lookup(org, row.playbook.user_playbook_id);
                     transaction.create(self, lookup_item(&key, user));
+                    if let Some(mark) = inbox_mark(&keys, row, RowChange::Inserted) {
+                        transaction.put(self, mark);
+                    }
                 }
                 if self.settle(transaction, memory, "create user playbooks").await? {
                     break;

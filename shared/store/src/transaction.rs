@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
     Update,
 };
 
@@ -145,6 +145,17 @@ impl Transaction {
             update = update.expression_attribute_names(name, attribute);
         }
         self.push(TransactWriteItem::builder().update(built(update.build())).build())
+    }
+
+    /// Requires a condition of an item that is not written.
+    pub(crate) fn check(&mut self, table: &Store, key: &Key, expression: Expression) -> usize {
+        let check = ConditionCheck::builder()
+            .table_name(&table.table)
+            .key(PK, text(key.pk()))
+            .key(SK, text(key.sk()))
+            .set_condition_expression(expression.condition)
+            .set_expression_attribute_values(values(expression.values));
+        self.push(TransactWriteItem::builder().condition_check(built(check.build())).build())
     }
 
     /// Deletes an item under a condition.
