@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use domain::time::EpochMillis;
 use futures::future::join_all;
+use learning::aggregation::follow_up;
 use runtime::App;
-use store::{DUE_SHARDS, DueEntry, DueUser, StoreError};
-use wake::WakeReason;
+use store::{DUE_SHARDS, DueAggregation, DueEntry, DueUser, StoreError};
+use wake::{AggregateWake, WakeReason};
 
 /// Work is overdue when it was due this long ago: until then the publish's own wake is on its way. In seconds.
 pub const GRACE_SECONDS: i64 = 30;
@@ -91,9 +92,27 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
             let Some(entry) = store.outbox_entry(org, id).await.map_err(|error| error.to_string())? else {
                 return Ok(Settled::Gone);
             };
-            store.carry_out(&entry).await.map_err(|error| error.to_string())?;
+            let next = store.carry_out(&entry).await.map_err(|error| error.to_string())?;
+            follow_up(&app.services, org, next).await;
             Ok(Settled::CarriedOut)
         }
+        DueEntry::Aggregation(due) => {
+            Ok(if wake_aggregation(app, due).await? { Settled::Woken } else { Settled::Gone })
+        }
+    }
+}
+
+/// Wakes one aggregation and moves the entry; `false` when it was not overdue any more.
+async fn wake_aggregation(app: &App, due: &DueAggregation) -> Result<bool, String> {
+    let (store, now) = (&app.services.store, app.services.clock.now());
+    let again = now + AGAIN_SECONDS;
+    let pushed = store.push_due_aggregation(due, again).await.map_err(|error| error.to_string())?;
+    let Some(agent_version) = pushed else { return Ok(false) };
+    let message = AggregateWake::new(due.org.clone(), agent_version, WakeReason::Swept);
+    let Err(error) = app.services.wakes.aggregate(&message, &now.to_string()).await else { return Ok(true) };
+    match store.push_due_aggregation(&due.moved_to(again), due.due_at).await {
+        Ok(_) => Err(error.to_string()),
+        Err(undo) => Err(format!("{error}; and for a round it is not overdue: {undo}")),
     }
 }
 

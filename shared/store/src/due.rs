@@ -37,6 +37,14 @@ pub struct DueAggregation {
     pub due_at: EpochSeconds,
 }
 
+impl DueAggregation {
+    /// The same, due at another time.
+    #[must_use]
+    pub fn moved_to(&self, due_at: EpochSeconds) -> Self {
+        Self { due_at, ..self.clone() }
+    }
+}
+
 /// What is overdue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DueEntry {

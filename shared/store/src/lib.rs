@@ -65,7 +65,7 @@ pub use learning::{CommitError, LearningCommit, PlaybookRows, ProfileRows};
 pub use leases::{LEASE_MS, Lease, LeaseError, MemoryVersion};
 pub use listing::{Page, TimeEntry};
 pub use lookups::RequestReceipt;
-pub use memory::{DirectWriteError, ROW_BYTES_MAX};
+pub use memory::{DirectWriteError, EFFECTS_MAX, ROW_BYTES_MAX};
 pub use objects::Objects;
 pub use outbox::{Effect, FollowUp, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
 pub use profile_changes::ProfileChange;

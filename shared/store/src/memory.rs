@@ -11,6 +11,7 @@ use crate::keys::{self, UserKeys};
 use crate::learning::unchanged;
 use crate::leases::change_memory;
 use crate::lookups::{lookup_item, user_hash};
+use crate::outbox::OutboxEntry;
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::{Expression, Transaction, TransactionError};
@@ -18,6 +19,8 @@ use crate::user_playbooks::UserPlaybookRow;
 
 /// Rows that one transaction of a direct write holds: each takes three items at most, and one is the version.
 const ROWS_PER_TRANSACTION: usize = 24;
+/// Effects that go with each transaction of a direct write of playbooks.
+pub const EFFECTS_MAX: usize = 20;
 /// Longest JSON of a row that a caller writes, in bytes: so many of them stay below the 4 MB of a transaction.
 pub const ROW_BYTES_MAX: usize = 128 * 1024;
 
@@ -94,7 +97,8 @@ impl Store {
         Err(StoreError::Contended { operation: "put profiles" }.into())
     }
 
-    /// Stores new user playbooks of one user (or of no user); their ids must have been taken.
+    /// Stores new user playbooks of one user (or of no user); their ids must have been taken. `effects`, of which
+    /// there may be [`EFFECTS_MAX`], are committed with them and carried out by the caller.
     ///
     /// # Errors
     /// [`DirectWriteError`]; batches before the failing one are stored.
@@ -103,6 +107,7 @@ impl Store {
         org: &OrgId,
         user: &UserHash,
         rows: Vec<UserPlaybookRow>,
+        effects: &[OutboxEntry],
     ) -> Result<(), DirectWriteError> {
         let keys = UserKeys { org, user };
         for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
@@ -117,6 +122,9 @@ impl Store {
                     if let Some(mark) = inbox_mark(&keys, row, RowChange::Inserted) {
                         transaction.put(self, mark);
                     }
+                }
+                for effect in effects {
+                    transaction.put(self, effect.to_item(self.clock.now())?);
                 }
                 if self.settle(transaction, memory, "create user playbooks").await? {
                     break;

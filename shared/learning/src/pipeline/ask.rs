@@ -23,7 +23,7 @@ use crate::worker::{FailureCode, WindowFailure};
 const FINISH_TOOL: &str = "finish_extraction";
 
 /// Renders a prompt. A failure is a fault of the configuration: retrying cannot mend it.
-pub(super) fn render(id: &str, variables: &[(&str, &str)]) -> Result<String, WindowFailure> {
+pub(crate) fn render(id: &str, variables: &[(&str, &str)]) -> Result<String, WindowFailure> {
     let variables: Vec<_> = variables.iter().map(|(name, text)| (*name, Value::from(*text))).collect();
     PromptBank::builtin()
         .render(id, &variables, None)

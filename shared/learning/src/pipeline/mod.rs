@@ -11,6 +11,8 @@ use domain::time::EpochMillis;
 use std::time::Duration;
 use store::{PlaybookRows, ProfileRows, UserKeys};
 
+pub(crate) use ask::render;
+
 use crate::formatting::Turn;
 use crate::gate::{GateDecision, GateInput, decide};
 use crate::services::Services;

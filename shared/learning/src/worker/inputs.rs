@@ -26,6 +26,8 @@ pub(crate) enum Next {
 pub(crate) struct WindowInputs {
     pub(crate) window: Window,
     pub(crate) turns: Vec<InputTurn>,
+    /// Whether the request on whose account the window runs wants nothing of it aggregated yet.
+    pub(crate) skip_aggregation: bool,
 }
 
 /// An interaction of a window and the request that it came with.
@@ -66,7 +68,12 @@ pub(crate) async fn next_window(
             Selection::NeedsMore => ahead = ahead.saturating_mul(2),
             Selection::Ready(window) => {
                 let turns = turns(&all, &window);
-                return Ok(Ok(Next::Window(Box::new(WindowInputs { window: *window, turns }))));
+                let skip_aggregation = all.iter().any(|document| {
+                    document.request.request_id == window.trigger.request_id
+                        && document.policy.skip_aggregation
+                });
+                let inputs = WindowInputs { window: *window, turns, skip_aggregation };
+                return Ok(Ok(Next::Window(Box::new(inputs))));
             }
             Selection::Wait { due_at, .. } => return Ok(Ok(Next::Wait(due_at))),
             Selection::Drained { end_exclusive } => return Ok(Ok(Next::Drained(to_i64(end_exclusive)))),

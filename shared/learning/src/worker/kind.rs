@@ -9,6 +9,7 @@ use store::{
 
 use super::failure::{FailureCode, WindowFailure, retry_at};
 use super::inputs::{Next, WindowInputs, next_window, to_i64};
+use crate::aggregation::{announcement, follow_up};
 use crate::pipeline::{WindowOutput, run_window};
 use crate::services::{OrgConfig, Services};
 
@@ -187,6 +188,10 @@ async fn learn_window(
             effect: Effect::OrgPlaybooksChanged,
         });
     }
+    if !commit.playbooks.insert.is_empty() && !inputs.skip_aggregation {
+        let versions = commit.playbooks.insert.iter().map(|row| row.playbook.agent_version.as_str());
+        commit.effects.extend(announcement(services, keys.org, &config.config, versions));
+    }
     match services.store.commit_window(keys, &commit).await {
         Ok(()) => {}
         Err(CommitError::Superseded) => return Err(WindowFailure::Superseded),
@@ -209,9 +214,10 @@ async fn learn_window(
         retired = commit.receipt.retired,
     );
     for effect in &commit.effects {
-        if let Err(error) = services.store.carry_out(effect).await {
+        match services.store.carry_out(effect).await {
+            Ok(next) => follow_up(services, keys.org, next).await,
             // It was committed with the window: the sweep carries it out.
-            tracing::warn!(event = "effect_left_over", %error);
+            Err(error) => tracing::warn!(event = "effect_left_over", %error),
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! it, which fails when something was published meanwhile; outputs are written only by a commit that checks the
 //! lease's epoch, together with the cursor that says that they were.
 
-mod failure;
+pub(crate) mod failure;
 pub(crate) mod inputs;
 mod kind;
 mod turn_vectors;
