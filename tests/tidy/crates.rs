@@ -13,7 +13,7 @@ const LAYERS: [&[&str]; 8] = [
     &["llm", "store", "wake"],
     &["learning", "recall"],
     &["runtime"],
-    &["api", "learn", "sweep"],
+    &["aggregate", "api", "learn", "sweep"],
     &["retrospect"],
     &["bench", "suites"],
 ];

@@ -21,6 +21,10 @@ enum Case {
     Query(&'static str),
     /// It writes, under ids that both organisations use.
     Write(Value),
+    /// It changes what is there, by PUT.
+    Put(Value),
+    /// It reads what this path names.
+    At(&'static str),
 }
 
 /// The case of each route; a route without one fails the tests.
@@ -55,6 +59,24 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
             "user_id": "ana", "agent_version": "v1", "request_id": "r1",
             "content": format!("{mark}: offer tea"), "trigger": "when tea is mentioned",
         }] })),
+        ("POST", "/api/add_agent_playbook") => Case::Write(json!({ "agent_playbooks": [{
+            "agent_version": "v1", "content": format!("{mark}: offer tea"), "trigger": "when tea is mentioned",
+        }] })),
+        ("PUT", "/api/update_agent_playbook_status") => {
+            Case::Put(json!({ "agent_playbook_id": 1, "playbook_status": "approved" }))
+        }
+        ("POST", "/api/run_playbook_aggregation") => Case::Write(json!({ "agent_version": mark })),
+        ("POST", "/api/playbook_aggregation_operations") => {
+            Case::Write(json!({ "request_id": "agg-1", "agent_version": mark }))
+        }
+        ("GET", "/api/playbook_aggregation_operations/{operation_id}") => {
+            Case::At("/api/playbook_aggregation_operations/nobody")
+        }
+        ("GET", "/api/playbook_aggregation_change_logs") => {
+            Case::Query("?playbook_name=playbook&agent_version=v1")
+        }
+        ("POST", "/api/get_agent_playbooks") => Case::Read(json!({ "agent_playbook_id": 1 })),
+        ("POST", "/api/search_agent_playbooks") => Case::Read(json!({ "query": "tea" })),
         ("POST", "/api/get_user_playbooks") => Case::Read(json!({ "user_playbook_id": 1 })),
         ("POST", "/api/get_requests") => Case::Read(json!({ "request_id": "r1", "session_id": "s1" })),
         ("POST", "/api/get_interactions" | "/api/get_profiles") => Case::Read(json!({ "user_id": "ana" })),
@@ -71,11 +93,15 @@ async fn call(caller: &Caller, method: &str, path: &str, mark: &str) -> Option<A
         Case::Public => return None,
         Case::Query(query) => caller.send("GET", &format!("{path}{query}"), None).await,
         Case::Read(body) | Case::Write(body) => caller.post(path, &body).await,
+        Case::Put(body) => {
+            caller.send("PUT", path, Some(("application/json", body.to_string().into_bytes()))).await
+        }
+        Case::At(path) => caller.send("GET", path, None).await,
     })
 }
 
 fn writes(method: &str, path: &str) -> bool {
-    matches!(case(method, path, MARK), Some(Case::Write(_)))
+    matches!(case(method, path, MARK), Some(Case::Write(_) | Case::Put(_)))
 }
 
 /// Calls every route whose case writes.

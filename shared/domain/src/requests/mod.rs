@@ -1,5 +1,6 @@
 //! What each route takes: one struct a route, read by `parse` from a body or a query.
 
+pub mod agent_playbooks;
 mod choices;
 pub mod interactions;
 pub mod playbooks;

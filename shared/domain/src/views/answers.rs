@@ -96,6 +96,11 @@ list_answer! {
     UserPlaybooksAnswer, user_playbooks: UserPlaybookView, "user playbook"
 }
 
+list_answer! {
+    /// `get_agent_playbooks`, `search_agent_playbooks`.
+    AgentPlaybooksAnswer, agent_playbooks: AgentPlaybookView, "agent playbook"
+}
+
 /// `POST /api/search`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct UnifiedSearchAnswer {
@@ -147,6 +152,37 @@ impl AddedAnswer {
     pub fn playbooks(count: usize) -> Self {
         Self { success: true, message: Some(format!("Added {count} item(s)")), added_count: count }
     }
+}
+
+/// `PUT /api/update_agent_playbook_status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlaybookStatusAnswer {
+    /// Whether it is stored.
+    pub success: bool,
+    /// In words.
+    pub msg: String,
+}
+
+impl PlaybookStatusAnswer {
+    /// The answer about the agent playbook `id`.
+    #[must_use]
+    pub fn new(id: i64, is_found: bool) -> Self {
+        let msg = if is_found {
+            "Agent playbook status updated successfully".to_owned()
+        } else {
+            format!("Agent playbook with ID {id} not found")
+        };
+        Self { success: is_found, msg }
+    }
+}
+
+/// `POST /api/run_playbook_aggregation`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AggregationAnswer {
+    /// Whether it went as asked.
+    pub success: bool,
+    /// In words.
+    pub message: String,
 }
 
 /// `set_config`, `update_config`; nulls are sent.

@@ -8,7 +8,7 @@ mod publishing;
 mod requests;
 
 pub use answers::{
-    AddedAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, MyConfigAnswer, ProfilesAnswer,
+    AddedAnswer, AgentPlaybooksAnswer, AggregationAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, MyConfigAnswer, PlaybookStatusAnswer, ProfilesAnswer,
     RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};

@@ -173,7 +173,7 @@ impl Round<'_> {
         let rejected = rejected(question.existing);
         let rejected = playbooks_text(rejected.iter().map(|row| row.playbook.content.as_str()), &members);
         let prompt = render(
-            PURPOSE,
+            "playbook_aggregation",
             &[
                 ("user_playbooks", &members_text(&members, question.settings.direction_overlap)),
                 ("existing_approved_playbooks", &existing),
