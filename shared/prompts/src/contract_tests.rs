@@ -39,7 +39,7 @@ const PROMPTS: [(&str, &[&str]); 11] = [
 ];
 
 /// Variables that hold what users, agents and tools wrote.
-const DATA: [&str; 7] = [
+const DATA: [&str; 10] = [
     "new_interactions",
     "interactions",
     "comparison_pairs",
@@ -47,6 +47,9 @@ const DATA: [&str; 7] = [
     "new_profiles",
     "new_playbooks",
     "existing_playbooks",
+    "user_playbooks",
+    "existing_approved_playbooks",
+    "rejected_playbooks",
 ];
 
 fn render(id: &str, variables: &[&str], value: &dyn Fn(&str) -> Value) -> String {

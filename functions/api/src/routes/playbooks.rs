@@ -10,7 +10,7 @@ use domain::requests::playbooks::{AddUserPlaybooks, GetUserPlaybooks};
 use domain::views::{AddedAnswer, UserPlaybookView, UserPlaybooksAnswer};
 use learning::aggregation::{announcement, follow_up};
 use runtime::App;
-use store::{EFFECTS_MAX, UserPlaybookRow};
+use store::{EFFECTS_MAX, FollowUp, OutboxEntry, UserPlaybookRow};
 
 use super::profiles::refused;
 use super::select::{check_sizes, contains_any, equals, has_status, has_tag, playbook_texts};
@@ -94,12 +94,24 @@ pub(crate) async fn add_user_playbook(
         }
     }
     store.bump_org_playbooks(org).await?;
-    for effect in &effects {
-        match store.carry_out(effect).await {
-            Ok(next) => follow_up(&app.services, org, next).await,
+    carry_out(&app, &caller, &effects).await;
+    ok(AddedAnswer::playbooks(count))
+}
+
+/// What follows from rows that were committed. One wake for each agent version is enough.
+async fn carry_out(app: &App, caller: &Caller, effects: &[OutboxEntry]) {
+    let mut wakes = BTreeMap::new();
+    for effect in effects {
+        match app.services.store.carry_out(effect).await {
+            Ok(FollowUp::Aggregate { agent_version, sequence }) => {
+                wakes.insert(agent_version, sequence);
+            }
+            Ok(FollowUp::Nothing) => {}
             // It was committed with the rows: the sweep carries it out.
             Err(error) => tracing::warn!(event = "effect_left_over", %error),
         }
     }
-    ok(AddedAnswer::playbooks(count))
+    for (agent_version, sequence) in wakes {
+        follow_up(&app.services, &caller.org, FollowUp::Aggregate { agent_version, sequence }).await;
+    }
 }

@@ -31,6 +31,7 @@ pub(crate) enum Purpose {
     Playbooks,
     Deduplication,
     Consolidation,
+    Aggregation,
 }
 
 /// What a request is for.
@@ -45,6 +46,7 @@ pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
     match request.body["response_format"]["json_schema"]["name"].as_str() {
         Some("profile_deduplication") => Purpose::Deduplication,
         Some("playbook_consolidation") => Purpose::Consolidation,
+        Some("playbook_aggregation") => Purpose::Aggregation,
         _ => Purpose::Gate,
     }
 }
@@ -63,6 +65,7 @@ pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
         Purpose::Playbooks => finish("playbooks", playbooks(&prompt)),
         Purpose::Deduplication => Scripted::json(&deduplication(&prompt)),
         Purpose::Consolidation => Scripted::json(&consolidation(&prompt)),
+        Purpose::Aggregation => Scripted::json(&aggregation(&prompt)),
     }
 }
 
@@ -136,6 +139,22 @@ fn deduplication(prompt: &str) -> Value {
         deletions.push(json!({ "reasoning": "asked", "new_id": format!("NEW-{n}"), "existing_ids": ids }));
     }
     json!({ "duplicate_groups": [], "unique_ids": unique, "deletions": deletions })
+}
+
+/// Contents of the playbooks that are to become one, in the order in which they are shown.
+pub(crate) fn members(prompt: &str) -> Vec<String> {
+    let rows = prompt.lines().filter(|line| line.starts_with("[ROW-"));
+    let content = |row: &str| row.split_once("Content: \"").unwrap().1.split('"').next().unwrap().to_owned();
+    rows.map(content).collect()
+}
+
+/// What the members share: all but their last words.
+fn aggregation(prompt: &str) -> Value {
+    let shared = members(prompt)[0].rsplit_once(' ').unwrap().0.to_owned();
+    let count = members(prompt).len();
+    json!({ "playbook": {
+        "rationale": format!("{count} say so."), "trigger": null, "content": shared, "blocking_issue": null,
+    } })
 }
 
 fn consolidation(prompt: &str) -> Value {

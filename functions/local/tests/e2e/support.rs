@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lambda_events::event::sqs::{SqsEvent, SqsMessage};
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::MessageSystemAttributeName;
 use domain::ids::OrgId;
@@ -92,18 +92,33 @@ impl Site {
 
     /// Hands the waiting messages to the learning function until none is left; returns how many there were.
     pub(crate) async fn learn(&self) -> usize {
-        let url = self.deployment.app.settings.queues.learn.clone();
+        let url = &self.deployment.app.settings.queues.learn;
+        let app = &self.deployment.app;
+        self.drain(url, |event, deadline| async move { learn::handle(app, event, deadline).await }).await
+    }
+
+    /// Hands the waiting messages to the aggregating function until none is left; returns how many there were.
+    pub(crate) async fn aggregate(&self) -> usize {
+        let url = &self.deployment.app.settings.queues.aggregate;
+        let app = &self.deployment.app;
+        self.drain(url, |event, deadline| async move { aggregate::handle(app, event, deadline).await }).await
+    }
+
+    async fn drain<F, Fut>(&self, url: &str, handle: F) -> usize
+    where
+        F: Fn(SqsEvent, i64) -> Fut,
+        Fut: Future<Output = SqsBatchResponse>,
+    {
         let mut handled = 0;
         loop {
-            let receive = self.sqs.receive_message().queue_url(&url).wait_time_seconds(0);
+            let receive = self.sqs.receive_message().queue_url(url).wait_time_seconds(0);
             let receive = receive.message_system_attribute_names(MessageSystemAttributeName::MessageGroupId);
             let messages = receive.send().await.unwrap().messages.unwrap_or_default();
             let Some(message) = messages.into_iter().next() else { return handled };
             let receipt = message.receipt_handle.clone().unwrap();
-            let deadline = self.clock.now_ms() + FUNCTION_MS;
-            let response = learn::handle(&self.deployment.app, event(message), deadline).await;
+            let response = handle(event(message), self.clock.now_ms() + FUNCTION_MS).await;
             assert!(response.batch_item_failures.is_empty(), "{response:?}");
-            self.sqs.delete_message().queue_url(&url).receipt_handle(receipt).send().await.unwrap();
+            self.sqs.delete_message().queue_url(url).receipt_handle(receipt).send().await.unwrap();
             handled += 1;
         }
     }
@@ -243,6 +258,17 @@ impl Caller {
         let answer = self.get(&format!("/api/learning_status?request_id={request_id}")).await;
         let text = |name: &str| answer[name].as_str().map(str::to_owned);
         (text("status").unwrap(), text("reason").unwrap_or_default(), text("error"))
+    }
+
+    /// The agent playbooks that these members of a query let through.
+    pub(crate) async fn agent_playbooks(&self, query: Value) -> Vec<Value> {
+        let answer = self.ok("/api/get_agent_playbooks", &with(json!({ "limit": 1_000 }), query)).await;
+        answer["agent_playbooks"].as_array().unwrap().clone()
+    }
+
+    /// Calls with JSON by PUT.
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, Some(("application/json", body.to_string().into_bytes()))).await
     }
 
     /// Looks until a request is learned by functions that run.

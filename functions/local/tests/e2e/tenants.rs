@@ -93,9 +93,7 @@ async fn call(caller: &Caller, method: &str, path: &str, mark: &str) -> Option<A
         Case::Public => return None,
         Case::Query(query) => caller.send("GET", &format!("{path}{query}"), None).await,
         Case::Read(body) | Case::Write(body) => caller.post(path, &body).await,
-        Case::Put(body) => {
-            caller.send("PUT", path, Some(("application/json", body.to_string().into_bytes()))).await
-        }
+        Case::Put(body) => caller.put(path, &body).await,
         Case::At(path) => caller.send("GET", path, None).await,
     })
 }
@@ -108,8 +106,10 @@ fn writes(method: &str, path: &str) -> bool {
 async fn write_everything(caller: &Caller, mark: &str) {
     for (method, path) in api::ROUTES.into_iter().filter(|(method, path)| writes(method, path)) {
         let answer = call(caller, method, path, mark).await.unwrap();
-        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-        assert_eq!(answer.body["success"], true, "{path}: {}", answer.body);
+        // A receipt has no word for success: it says 202.
+        let is_receipt = answer.status == 202 && answer.body["status"] == "queued";
+        let is_success = answer.status == 200 && answer.body["success"] == true;
+        assert!(is_receipt || is_success, "{path}: {} {}", answer.status, answer.body);
     }
 }
 
@@ -130,7 +130,9 @@ async fn items_of(site: &Site, org: &str) -> Vec<Item> {
     let (own, below) = (format!("O#{org}"), format!("O#{org}#"));
     items.retain(|item| {
         let partition = item["PK"].as_s().unwrap();
-        *partition == own || partition.starts_with(&below)
+        // What was used is added up as time passes, whoever calls.
+        let is_usage = item["SK"].as_s().unwrap().starts_with("USE#");
+        !is_usage && (*partition == own || partition.starts_with(&below))
     });
     items
 }
@@ -166,7 +168,8 @@ async fn an_organisation_that_uses_the_same_ids_overwrites_nothing() {
     assert_eq!(read_everything(&site.acme).await, answers);
     for (path, (status, body)) in read_everything(&beta).await {
         assert!(!body.to_string().contains(MARK), "{path}: {body}");
-        assert!(status == 200, "{path}: {status} {body}");
+        let is_named_by_id = path.contains('{');
+        assert!(status == if is_named_by_id { 404 } else { 200 }, "{path}: {status} {body}");
     }
 }
 
@@ -175,7 +178,13 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
     let site = site().await;
     write_everything(&site.acme, MARK).await;
     // Otherwise the other tests would pass on empty answers.
-    let silent = ["/api/whoami", "/api/my_config", "/api/learning_status"];
+    let silent = [
+        "/api/whoami",
+        "/api/my_config",
+        "/api/learning_status",
+        "/api/playbook_aggregation_operations/{operation_id}",
+        "/api/playbook_aggregation_change_logs",
+    ];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");
     }
