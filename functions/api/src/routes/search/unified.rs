@@ -63,9 +63,20 @@ async fn fill(
     let now = app.services.clock.now();
     let scope = wanted.session_id.as_ref().map(|session| format!("{}\u{0}{session}", caller.org));
     let served = scope.as_ref().map(|scope| app.served.served(scope, now)).unwrap_or_default();
-    match &wanted.user_id {
-        Some(user) => {
-            let memory = app.recall.memory(&caller.org, &UserHash::of(user), model.as_ref()).await?;
+    let agent_playbooks = async {
+        if !asks_for(wanted, SearchedEntity::AgentPlaybooks) {
+            return Ok(None);
+        }
+        app.recall.agent_playbooks(&caller.org, model.as_ref()).await.map(Some)
+    };
+    let memory = async {
+        let Some(user) = &wanted.user_id else { return Ok(None) };
+        app.recall.memory(&caller.org, &UserHash::of(user), model.as_ref()).await.map(Some)
+    };
+    // Side by side, since each begins with a read.
+    let (agent_playbooks, memory) = tokio::join!(agent_playbooks, memory);
+    match memory? {
+        Some(memory) => {
             if asks_for(wanted, SearchedEntity::Profiles) {
                 answer.profiles = find_profiles(&plan, &memory, wanted, &served, now);
             }
@@ -80,8 +91,7 @@ async fn fill(
         }
         None => {}
     }
-    if asks_for(wanted, SearchedEntity::AgentPlaybooks) {
-        let all = app.recall.agent_playbooks(&caller.org, model.as_ref()).await?;
+    if let Some(all) = agent_playbooks? {
         answer.agent_playbooks = find_agent_playbooks(&plan, &all, wanted, &served);
         drop_sources(answer, &all);
     }
