@@ -5,12 +5,14 @@ use domain::ids::{OrgId, UserHash};
 use domain::learning::LearningKind;
 
 use crate::Store;
+use crate::aggregation_inbox::{RowChange, inbox_mark};
 use crate::attributes::ItemReader;
 use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
 use crate::learning::{PlaybookRows, unchanged};
 use crate::leases::change_memory;
 use crate::lookups::{lookup_item, user_hash};
+use crate::outbox::OutboxEntry;
 use crate::profile_changes::{change_item, created_by_callers};
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
@@ -18,8 +20,11 @@ use crate::transaction::{Expression, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
 use crate::version_marks::mark_user;
 
-/// Rows that one transaction of a direct write holds: each takes two items; the version and marks come on top.
+/// Rows that one transaction of a direct write holds: each takes three items at most; the version, marks and effects
+/// come on top.
 const ROWS_PER_TRANSACTION: usize = 24;
+/// Effects that go with each transaction of a direct write of playbooks.
+pub const EFFECTS_MAX: usize = 20;
 /// Profiles that one transaction of a direct write holds: each may stand in the log as well.
 const PROFILES_PER_TRANSACTION: usize = 12;
 /// Longest JSON of a row that a caller writes, in bytes: so many of them stay below the 4 MB of a transaction.
@@ -125,7 +130,8 @@ impl Store {
         Err(StoreError::Contended { operation: "put profiles" }.into())
     }
 
-    /// Stores new user playbooks of one user (or of no user); their ids must have been taken.
+    /// Stores new user playbooks of one user (or of no user); their ids must have been taken. `effects`, of which
+    /// there may be [`EFFECTS_MAX`], are committed with them and carried out by the caller.
     ///
     /// # Errors
     /// [`DirectWriteError`]; batches before the failing one are stored.
@@ -134,6 +140,7 @@ impl Store {
         org: &OrgId,
         user: &UserHash,
         rows: Vec<UserPlaybookRow>,
+        effects: &[OutboxEntry],
     ) -> Result<(), DirectWriteError> {
         let keys = UserKeys { org, user };
         for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
@@ -147,6 +154,12 @@ impl Store {
                     transaction.create(self, row.to_item(&keys)?);
                     let key = keys::user_playbook_lookup(org, row.playbook.user_playbook_id);
                     transaction.create(self, lookup_item(&key, user));
+                    if let Some(mark) = inbox_mark(&keys, row, RowChange::Inserted) {
+                        transaction.put(self, mark);
+                    }
+                }
+                for effect in effects {
+                    transaction.put(self, effect.to_item(self.clock.now())?);
                 }
                 if self.settle(&keys, transaction, memory, "create user playbooks").await? {
                     break;

@@ -18,6 +18,8 @@ use domain::time::EpochMillis;
 use std::time::Duration;
 use store::{PlaybookRows, ProfileRows, UserKeys};
 
+pub(crate) use ask::render;
+
 use crate::expansion::expanded_terms;
 use crate::formatting::Turn;
 use crate::gate::{GateDecision, GateInput, decide};
