@@ -141,7 +141,7 @@ async fn call(caller: &Caller, method: &str, path: &str, mark: &str) -> Option<A
 }
 
 fn writes(method: &str, path: &str) -> bool {
-    matches!(case(method, path, MARK), Some(Case::Write(_) | Case::Put(_)))
+    matches!(case(method, path, MARK), Some(Case::Write(_)))
 }
 
 /// Calls every route whose case writes.
