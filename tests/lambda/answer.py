@@ -33,6 +33,8 @@ ENVIRONMENT = {
     "RETROSPECT_BUCKET": "bucket",
     "RETROSPECT_KMS_KEY": "key",
     "RETROSPECT_LEARN_QUEUE_URL": "http://127.0.0.1:9/000000000000/learn.fifo",
+    "RETROSPECT_AGGREGATE_QUEUE_URL": "http://127.0.0.1:9/000000000000/aggregate.fifo",
+    "RETROSPECT_OPERATE_QUEUE_URL": "http://127.0.0.1:9/000000000000/operate.fifo",
     "PATH": os.environ["PATH"],
 }
 

@@ -121,12 +121,18 @@ impl Deployment {
         };
         let (learn_app, learn_clock, learn_timeout) =
             (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("LearnFunction"));
+        let (operate_app, operate_clock, operate_timeout) =
+            (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("OperateFunction"));
         let (sweep_app, sweep_clock, sweep_timeout) =
             (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("SweepFunction"));
         let handlers = Handlers::new()
             .sqs("LearnFunction", move |event: SqsEvent| {
                 let (app, deadline) = (Arc::clone(&learn_app), deadline(&learn_clock, learn_timeout));
                 async move { Ok(learn::handle(&app, event, deadline).await) }
+            })
+            .sqs("OperateFunction", move |event: SqsEvent| {
+                let (app, deadline) = (Arc::clone(&operate_app), deadline(&operate_clock, operate_timeout));
+                async move { Ok(operate::handle(&app, event, deadline).await) }
             })
             .schedule("SweepFunction", move |_| {
                 let (app, deadline) = (Arc::clone(&sweep_app), deadline(&sweep_clock, sweep_timeout));

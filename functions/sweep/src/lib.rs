@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use domain::time::EpochMillis;
 use futures::future::join_all;
+use learning::versions::service_of;
 use runtime::App;
-use store::{DUE_SHARDS, DueEntry, DueUser, StoreError};
-use wake::WakeReason;
+use store::{DUE_SHARDS, DueEntry, DueOperation, DueUser, DueVersions, StoreError};
+use wake::{OperateWake, WakeReason};
 
 use crate::stalls::{Stalls, park, tend};
 
@@ -25,7 +26,7 @@ const RESERVE_MS: i64 = 10_000;
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Users that were woken.
+    /// Users and operations that were woken.
     pub woken: usize,
     /// Users that were taken out of the common index, since their organisation's learning stands still.
     pub parked: usize,
@@ -117,6 +118,43 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
             store.carry_out(&entry).await.map_err(|error| error.to_string())?;
             Ok(Settled::CarriedOut)
         }
+        DueEntry::Versions(due) => {
+            Ok(if wake_versions(app, due).await? { Settled::Woken } else { Settled::Gone })
+        }
+        DueEntry::Operation(due) => {
+            Ok(if wake_operation(app, due).await? { Settled::Woken } else { Settled::Gone })
+        }
+    }
+}
+
+/// Wakes one operation and moves the entry; `false` when it was not overdue any more.
+async fn wake_operation(app: &App, due: &DueOperation) -> Result<bool, String> {
+    let (store, now) = (&app.services.store, app.services.clock.now());
+    let again = now + AGAIN_SECONDS;
+    let pushed = store.push_due_operation(&due.org, due.service, due.due_at, again).await;
+    let Some(run) = pushed.map_err(|error| error.to_string())? else { return Ok(false) };
+    let service = due.service.as_str().to_owned();
+    let wake = OperateWake::new(due.org.clone(), service, run, WakeReason::Swept);
+    let Err(error) = app.services.wakes.operate(&wake, &now.to_string()).await else { return Ok(true) };
+    match store.push_due_operation(&due.org, due.service, again, due.due_at).await {
+        Ok(_) => Err(error.to_string()),
+        Err(undo) => Err(format!("{error}; and for a round it is not overdue: {undo}")),
+    }
+}
+
+/// Wakes a change of versions and moves the entry; `false` when it was not overdue any more.
+async fn wake_versions(app: &App, due: &DueVersions) -> Result<bool, String> {
+    let (store, now) = (&app.services.store, app.services.clock.now());
+    let again = now + AGAIN_SECONDS;
+    let pushed = store.push_due_versions(due, again).await;
+    let Some(run) = pushed.map_err(|error| error.to_string())? else { return Ok(false) };
+    let service = service_of(due.kind).to_owned();
+    let wake = OperateWake::new(due.org.clone(), service, run, WakeReason::Swept);
+    let Err(error) = app.services.wakes.operate(&wake, &now.to_string()).await else { return Ok(true) };
+    let moved = DueVersions { due_at: again, ..due.clone() };
+    match store.push_due_versions(&moved, due.due_at).await {
+        Ok(_) => Err(error.to_string()),
+        Err(undo) => Err(format!("{error}; and for a round it is not overdue: {undo}")),
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::config::Config;
+use domain::flags::OrgFlags;
 use domain::ids::OrgId;
 use domain::time::Clock;
 use llm::providers::ModelRole;
@@ -24,6 +25,8 @@ pub struct OrgConfig {
     pub version: i64,
     /// The configuration.
     pub config: Arc<Config>,
+    /// What the deployment has switched on for the organisation.
+    pub flags: OrgFlags,
 }
 
 /// Why an organisation's settings or models are not at hand.
@@ -51,6 +54,17 @@ pub trait OrgServices: Send + Sync {
     /// # Errors
     /// [`OrgServicesError`].
     async fn chat(&self, org: &OrgId, role: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError>;
+
+    /// The chat model of this name, with what the configuration says of a role in all other respects.
+    ///
+    /// # Errors
+    /// [`OrgServicesError`].
+    async fn chat_named(
+        &self,
+        org: &OrgId,
+        role: ModelRole,
+        model: &str,
+    ) -> Result<Arc<dyn ChatModel>, OrgServicesError>;
 
     /// The embedding model.
     ///

@@ -17,6 +17,8 @@ pub mod error;
 pub mod http;
 mod json_repair;
 mod json_text;
+#[cfg(test)]
+mod log_tests;
 pub mod meter;
 pub mod offline_adapter;
 pub mod providers;

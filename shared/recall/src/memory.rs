@@ -57,8 +57,9 @@ impl Recall {
         if let Some(memory) = self.memories.get(&key, version) {
             return Ok(memory);
         }
-        let profiles = profile_set(self.store.profiles(&keys).await?, model).await;
-        let playbooks = playbook_set(self.store.user_playbooks(&keys).await?, model).await;
+        let rows = self.store.memory_rows(&keys).await?;
+        let profiles = profile_set(rows.profiles, model).await;
+        let playbooks = playbook_set(rows.playbooks, model).await;
         let memory = Arc::new(UserMemory { profiles, playbooks });
         let bytes = memory.profiles.memory_bytes() + memory.playbooks.memory_bytes();
         self.memories.put(key, version, Arc::clone(&memory), bytes);

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use domain::ids::OrgId;
 use llm::EmbeddingModel;
 use parking_lot::Mutex;
-use store::{Listing, StoreError};
+use store::StoreError;
 
 use crate::memory::{PlaybookSet, playbook_set};
 use crate::{Recall, version_of};
 
 /// After this time the playbooks of an organisation are loaded anew, even if no change was announced.
 pub const ORG_PLAYBOOKS_AGE_SECONDS_MAX: i64 = 30;
-/// Entries of the index that are read at a time.
-const PAGE_ENTRIES: usize = 500;
 
 impl Recall {
     /// The playbooks of all users. A user's own are read by [`Self::memory`], which never lags; this list may,
@@ -52,17 +50,7 @@ impl Recall {
         version: u64,
         model: &dyn EmbeddingModel,
     ) -> Result<Arc<PlaybookSet>, StoreError> {
-        let mut rows = Vec::new();
-        let mut page = None;
-        loop {
-            let (entries, next) = self.store.list(org, Listing::UserPlaybooks, PAGE_ENTRIES, page).await?;
-            let keys: Vec<_> = entries.into_iter().map(|entry| entry.key).collect();
-            rows.extend(self.store.user_playbooks_by_keys(&keys).await?);
-            match next {
-                Some(next) => page = Some(next),
-                None => break,
-            }
-        }
+        let rows = self.store.all_user_playbooks(org).await?;
         let playbooks = Arc::new(playbook_set(rows, model).await);
         self.org_playbooks.put(org.clone(), version, Arc::clone(&playbooks), playbooks.memory_bytes());
         Ok(playbooks)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::ids::{DEFAULT_AGENT_VERSION, OrgId};
+use wake::QueueUrls;
 
 /// The organisation of callers without a key, on a laptop.
 pub const SELF_HOST_ORG: &str = "self-host-org";
@@ -41,8 +42,8 @@ pub struct Settings {
     pub bucket: String,
     /// The KMS key that protects secrets.
     pub kms_key: String,
-    /// The queue that wakes learning.
-    pub learn_queue_url: String,
+    /// The queues that wake workers.
+    pub queues: QueueUrls,
     /// The agent version of requests that name none.
     pub agent_version: String,
     /// Whether `GET /api/my_config` answers.
@@ -97,7 +98,11 @@ impl Settings {
             table: required("RETROSPECT_TABLE")?,
             bucket: required("RETROSPECT_BUCKET")?,
             kms_key: required("RETROSPECT_KMS_KEY")?,
-            learn_queue_url: required("RETROSPECT_LEARN_QUEUE_URL")?,
+            queues: QueueUrls {
+                learn: required("RETROSPECT_LEARN_QUEUE_URL")?,
+                aggregate: required("RETROSPECT_AGGREGATE_QUEUE_URL")?,
+                operate: required("RETROSPECT_OPERATE_QUEUE_URL")?,
+            },
             agent_version,
             allow_my_config: switch(&environment, "RETROSPECT_ALLOW_MY_CONFIG")?,
             access: Access::KeysOnly,
@@ -127,6 +132,8 @@ mod tests {
             ("RETROSPECT_BUCKET", "b"),
             ("RETROSPECT_KMS_KEY", "k"),
             ("RETROSPECT_LEARN_QUEUE_URL", "q"),
+            ("RETROSPECT_AGGREGATE_QUEUE_URL", "a"),
+            ("RETROSPECT_OPERATE_QUEUE_URL", "o"),
         ];
         base.iter().chain(extra).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
     }

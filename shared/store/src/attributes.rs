@@ -75,6 +75,46 @@ pub(crate) const ADMITTED_PLAYBOOK: &str = "ab";
 pub(crate) const LEARNED_PROFILE: &str = "lp";
 pub(crate) const LEARNED_PLAYBOOK: &str = "lb";
 
+/// On a lease: the change of versions under way, and how many there were.
+pub(crate) const FLIP: &str = "flp";
+pub(crate) const FLIP_NUMBER: &str = "fno";
+/// On a lease: the operation that last changed the versions of profiles, of user playbooks.
+pub(crate) const FLIPPED_PROFILES: &str = "fop";
+pub(crate) const FLIPPED_PLAYBOOKS: &str = "fob";
+/// On a row: the number of the change of versions that gave it its status.
+pub(crate) const FLIP_STAMP: &str = "fs";
+/// Whether a change of versions is under way, and the last user that it is done with.
+pub(crate) const ACTIVE: &str = "act";
+pub(crate) const LAST_USER: &str = "lusr";
+/// Rows that an operation made current, archived, deleted.
+pub(crate) const PROMOTED: &str = "npro";
+pub(crate) const ARCHIVED: &str = "narc";
+pub(crate) const DELETED: &str = "ndel";
+/// Users that it passed over since their rows are damaged.
+pub(crate) const SKIPPED: &str = "nskp";
+/// When DynamoDB may remove the item (epoch seconds); readers need not look at it before.
+pub(crate) const TTL: &str = "ttl";
+/// Operations: which run, how far, when its worker was last heard of, whether a caller wants it stopped.
+pub(crate) const OPERATION: &str = "opid";
+pub(crate) const OPERATION_KIND: &str = "opk";
+pub(crate) const STEP: &str = "stp";
+pub(crate) const HEARTBEAT: &str = "hb";
+pub(crate) const CANCEL: &str = "cxl";
+pub(crate) const COMPLETED_AT: &str = "eat";
+/// Units of work of an operation: all, done and failed, and the user at hand (hash).
+pub(crate) const TOTAL: &str = "tot";
+pub(crate) const PROCESSED: &str = "dn";
+pub(crate) const FAILED: &str = "fl";
+pub(crate) const CURRENT: &str = "cu";
+/// How far the list of an operation's users got: the next user number, and whether it is complete.
+pub(crate) const LISTED: &str = "lst";
+pub(crate) const LIST_END: &str = "lse";
+/// What an operation read and made.
+pub(crate) const INTERACTIONS: &str = "ni";
+pub(crate) const GENERATED: &str = "ng";
+pub(crate) const ERROR: &str = "err";
+pub(crate) const ATTEMPTS: &str = "att";
+
 /// Builds an item.
 #[derive(Debug, Default)]
 pub(crate) struct ItemBuilder(Item);
@@ -98,6 +138,11 @@ impl ItemBuilder {
 
     pub(crate) fn number(mut self, name: &str, value: i64) -> Self {
         self.0.insert(name.to_owned(), number(value));
+        self
+    }
+
+    pub(crate) fn mark(mut self, name: &str, value: bool) -> Self {
+        self.0.insert(name.to_owned(), AttributeValue::Bool(value));
         self
     }
 

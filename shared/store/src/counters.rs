@@ -16,7 +16,7 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::UserPlaybook => "user_playbook",

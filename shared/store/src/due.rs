@@ -1,15 +1,18 @@
 //! The sparse index of overdue work: how the sweep finds what no message woke.
 
 use domain::ids::{OrgId, UserHash};
+use domain::operations::OperationService;
 use domain::time::EpochSeconds;
 
 use crate::Store;
 use crate::attributes::{COUNT, DUE_AT, DUE_PK, DUE_REVISION, Item, ItemReader, PK, SK, number, text};
 use crate::error::StoreError;
 use crate::keys::UserKeys;
+use crate::operations;
 use crate::outbox;
 use crate::stalls;
 use crate::transaction::Expression;
+use crate::version_operations::{self, DueVersions};
 
 /// Shards of the index; a user's shard follows from the hash, so that the number may only be raised together
 /// with a re-write of the due entries.
@@ -35,6 +38,21 @@ pub enum DueEntry {
     Outbox(OrgId, String),
     /// An organisation whose learning stands still, or did.
     Stall(OrgId),
+    /// A change of versions that nobody is at.
+    Versions(DueVersions),
+    /// A batch operation that does not get on, or that was put off until now.
+    Operation(DueOperation),
+}
+
+/// An operation that is overdue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueOperation {
+    /// The tenant.
+    pub org: OrgId,
+    /// Which of its operations.
+    pub service: OperationService,
+    /// Since when.
+    pub due_at: EpochSeconds,
 }
 
 /// The index partition of a user.
@@ -140,6 +158,13 @@ fn due_entry(item: &Item) -> Option<DueEntry> {
     }
     if let Some(org) = stalls::parse_key(item) {
         return Some(DueEntry::Stall(org));
+    }
+    if let Some(versions) = version_operations::parse_key(item) {
+        return Some(DueEntry::Versions(versions));
+    }
+    if let Some((org, service)) = operations::parse_key(item) {
+        let due_at = ItemReader(item).number_opt(DUE_AT)?;
+        return Some(DueEntry::Operation(DueOperation { org, service, due_at }));
     }
     due_user(item).map(DueEntry::User)
 }

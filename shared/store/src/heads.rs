@@ -1,6 +1,8 @@
 //! A user's head: how much was published, how much of it was learned, and when to look again.
 
-use domain::ids::UserId;
+use std::collections::HashMap;
+
+use domain::ids::{OrgId, UserHash, UserId};
 use domain::learning::LearningKind;
 use domain::time::EpochSeconds;
 
@@ -103,6 +105,21 @@ impl Store {
     /// [`StoreError`] when the table fails or the item is damaged.
     pub async fn head(&self, keys: &UserKeys<'_>) -> Result<Option<Head>, StoreError> {
         self.get(&keys.head()).await?.as_ref().map(Head::from_item).transpose()
+    }
+
+    /// The ids behind hashes of users, as far as they are known, consistently read.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails or a head is damaged.
+    pub async fn user_ids(
+        &self,
+        org: &OrgId,
+        users: &[UserHash],
+    ) -> Result<HashMap<UserHash, UserId>, StoreError> {
+        let keys: Vec<_> = users.iter().map(|user| UserKeys { org, user }.head()).collect();
+        let heads = self.get_many(&keys).await?;
+        let ids = heads.iter().filter_map(|item| UserId::new(ItemReader(item).text_opt(USER)?).ok());
+        Ok(ids.map(|id| (UserHash::of(&id), id)).collect())
     }
 
     /// Moves or clears the due time; `false` when something was published, or made the user due, meanwhile.

@@ -1,4 +1,5 @@
-//! Keys of the table: built here and nowhere else, and never without an organisation.
+//! Keys of the table: built here and nowhere else, and never without an organisation, but for the API keys that name
+//! one and for what belongs to the deployment itself.
 //!
 //! Text that callers choose stands in a key only as its SHA-256, so that no id can be mistaken for a part
 //! of another key. Numbers are padded, so that text order is number order.
@@ -6,12 +7,16 @@
 use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash};
 
 use domain::learning::LearningKind;
+use domain::operations::OperationService;
+use domain::site_vars::SiteKey;
+
+use crate::cursors::CursorName;
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;
 
 /// Partition and sort key of an item.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     pk: String,
     sk: String,
@@ -66,12 +71,12 @@ impl UserKeys<'_> {
         Key::new(self.partition(), format!("S#{}", session.hash()))
     }
 
-    pub(crate) fn cursor(&self, kind: LearningKind) -> Key {
-        Key::new(self.partition(), format!("CUR#{}", kind.as_str()))
+    pub(crate) fn cursor(&self, name: CursorName) -> Key {
+        Key::new(self.partition(), format!("CUR#{}", name.as_str()))
     }
 
-    pub(crate) fn window(&self, kind: LearningKind, end: i64) -> Key {
-        Key::new(self.partition(), format!("{}{}", window_prefix(kind), padded(end)))
+    pub(crate) fn window(&self, name: CursorName, end: i64) -> Key {
+        Key::new(self.partition(), format!("{}{}", window_prefix(name), padded(end)))
     }
 
     pub(crate) fn profile(&self, id: &ProfileId) -> Key {
@@ -90,6 +95,10 @@ impl UserKeys<'_> {
         Key::new(self.partition(), "VCUR")
     }
 
+    pub(crate) fn tagging_progress(&self) -> Key {
+        Key::new(self.partition(), "TCUR")
+    }
+
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
         Key::new(self.partition(), format!("{PROFILE_CHANGE_PREFIX}{}#{id}", padded(at)))
     }
@@ -106,8 +115,8 @@ pub(crate) const USER_PLAYBOOK_PREFIX: &str = "B#";
 /// Sort keys of profile changes begin so.
 pub(crate) const PROFILE_CHANGE_PREFIX: &str = "PCL#";
 
-pub(crate) fn window_prefix(kind: LearningKind) -> String {
-    format!("WIN#{}#", kind.as_str())
+pub(crate) fn window_prefix(name: CursorName) -> String {
+    format!("WIN#{}#", name.as_str())
 }
 
 pub(crate) fn request_lookup(org: &OrgId, request: &RequestId) -> Key {
@@ -135,17 +144,130 @@ pub(crate) fn user_playbook_lookup(org: &OrgId, id: i64) -> Key {
     Key::new(format!("O#{org}#PB#{id}"), "-")
 }
 
+/// Users of an organisation by what their memory may hold: a mark each, under which they are found
+/// consistently. A mark may outlive its rows, but no rows are without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VersionMark {
+    /// Rows of any status.
+    Any,
+    /// Pending rows.
+    Pending,
+    /// Archived rows, or such on their way to the archive.
+    Archived,
+}
+
+impl VersionMark {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Any, Self::Pending, Self::Archived];
+}
+
+pub(crate) fn version_partition(org: &OrgId, kind: LearningKind, mark: VersionMark) -> String {
+    let mark = match mark {
+        VersionMark::Any => "ANY",
+        VersionMark::Pending => "PEND",
+        VersionMark::Archived => "ARCH",
+    };
+    format!("O#{org}#VER#{}#{mark}", kind.as_str())
+}
+
+pub(crate) fn version_mark(org: &OrgId, kind: LearningKind, mark: VersionMark, user: &UserHash) -> Key {
+    Key::new(version_partition(org, kind, mark), user.as_str())
+}
+
+/// The change of versions of an organisation, of which there is one of a kind at a time.
+pub(crate) fn version_operation(org: &OrgId, kind: LearningKind) -> Key {
+    org_item(org, &format!("{VERSION_OPERATION_PREFIX}{}", kind.as_str()))
+}
+
+/// Sort keys of changes of versions begin so.
+pub(crate) const VERSION_OPERATION_PREFIX: &str = "VOP#";
+
+/// Sort keys of the rows of a kind begin so.
+pub(crate) fn row_prefix(kind: LearningKind) -> &'static str {
+    match kind {
+        LearningKind::Profile => PROFILE_PREFIX,
+        LearningKind::Playbook => USER_PLAYBOOK_PREFIX,
+    }
+}
+
+/// The look-up of a row, from the row's own sort key; `None` when it is not one of a row.
+pub(crate) fn row_lookup(org: &OrgId, kind: LearningKind, sk: &str) -> Option<Key> {
+    let id = sk.strip_prefix(row_prefix(kind))?;
+    let partition = match kind {
+        LearningKind::Profile => format!("O#{org}#PRO#{id}"),
+        LearningKind::Playbook => format!("O#{org}#PB#{}", id.parse::<i64>().ok()?),
+    };
+    Some(Key::new(partition, "-"))
+}
+
+/// The lease of the user in whose partition a row is.
+pub(crate) fn lease_beside(row: &Key) -> Key {
+    Key::new(row.pk.clone(), "LEASE")
+}
+
 pub(crate) fn org_item(org: &OrgId, name: &str) -> Key {
-    Key::new(format!("O#{org}"), name)
+    Key::new(org_partition(org), name)
+}
+
+/// What concerns an organisation as a whole.
+pub(crate) fn org_partition(org: &OrgId) -> String {
+    format!("O#{org}")
 }
 
 pub(crate) fn counter(org: &OrgId, name: &str) -> Key {
     org_item(org, &format!("CTR#{name}"))
 }
 
-/// The one key without an organisation: it is what names the organisation of a caller.
+/// The operation of a kind, of which an organisation has one at a time.
+pub(crate) fn operation(org: &OrgId, service: OperationService) -> Key {
+    org_item(org, &format!("{OPERATION_PREFIX}{}", service.as_str()))
+}
+
+/// Sort keys of operations begin so.
+pub(crate) const OPERATION_PREFIX: &str = "OP#";
+
+/// The users of one run of an operation. The id of the run is ours, not a caller's.
+pub(crate) fn operation_users(org: &OrgId, operation_id: &str) -> String {
+    format!("O#{org}#OPU#{operation_id}")
+}
+
+/// A user of one run of an operation, whose turn is still to come, is over, or was in vain.
+pub(crate) fn operation_user(org: &OrgId, operation_id: &str, prefix: &str, user: &UserHash) -> Key {
+    Key::new(operation_users(org, operation_id), format!("{prefix}{}", user.as_str()))
+}
+
+/// A key without an organisation: it is what names the organisation of a caller.
 pub(crate) fn api_key(lookup: &str) -> Key {
-    Key::new(format!("K#{lookup}"), "-")
+    Key::new(format!("{API_KEY_PREFIX}{lookup}"), "-")
+}
+
+/// Partition keys of API keys begin so.
+pub(crate) const API_KEY_PREFIX: &str = "K#";
+
+/// Names an API key of an organisation, so that its keys can be listed.
+pub(crate) fn org_api_key(org: &OrgId, lookup: &str) -> Key {
+    org_item(org, &format!("{ORG_API_KEY_PREFIX}{lookup}"))
+}
+
+/// Sort keys of the names of an organisation's API keys begin so.
+pub(crate) const ORG_API_KEY_PREFIX: &str = "KEY#";
+
+/// Variables of the deployment, which belong to no organisation: they hold for all.
+pub(crate) const SITE_PARTITION: &str = "SITE";
+/// Sort keys of the deployment's variables begin so.
+pub(crate) const SITE_VARIABLE_PREFIX: &str = "VAR#";
+
+pub(crate) fn site_variable(key: &SiteKey) -> Key {
+    Key::new(SITE_PARTITION.to_owned(), format!("{SITE_VARIABLE_PREFIX}{key}"))
+}
+
+/// Invitations, which belong to no organisation: they come before it.
+pub(crate) const INVITATION_PARTITION: &str = "INVITATIONS";
+/// Sort keys of invitations begin so.
+pub(crate) const INVITATION_PREFIX: &str = "INV#";
+
+pub(crate) fn invitation(code_hash: &str) -> Key {
+    Key::new(INVITATION_PARTITION.to_owned(), format!("{INVITATION_PREFIX}{code_hash}"))
 }
 
 /// One shard for now; more can only be added.
@@ -217,12 +339,27 @@ mod tests {
                 session_member(org, &SessionId::new("s").unwrap(), &user),
                 profile_lookup(org, &ProfileId::new("p").unwrap()),
                 user_playbook_lookup(org, 7),
+                version_mark(org, LearningKind::Profile, VersionMark::Pending, &user),
+                version_operation(org, LearningKind::Profile),
                 counter(org, "user"),
+                org_api_key(org, "id#a"),
             ]
         };
         for (left, right) in keys(&a).iter().zip(keys(&b)) {
             assert_ne!(left.pk(), right.pk());
         }
+    }
+
+    #[test]
+    fn the_look_up_of_a_row_follows_from_its_own_key() {
+        let (org, user) = (org("a"), UserHash::of(&UserId::new("ana").unwrap()));
+        let keys = UserKeys { org: &org, user: &user };
+        let id = ProfileId::new("p").unwrap();
+        let found = row_lookup(&org, LearningKind::Profile, keys.profile(&id).sk());
+        assert_eq!(found, Some(profile_lookup(&org, &id)));
+        let found = row_lookup(&org, LearningKind::Playbook, keys.user_playbook(70).sk());
+        assert_eq!(found, Some(user_playbook_lookup(&org, 70)));
+        assert_eq!(row_lookup(&org, LearningKind::Playbook, "HEAD"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use domain::learning::LearningKind;
 use crate::Store;
 use crate::attributes::VERSION;
 use crate::attributes::{DOCUMENT, ItemBuilder};
-use crate::cursors::{Cursor, WindowReceipt, cursor_condition, cursor_item};
+use crate::cursors::{Cursor, CursorName, WindowReceipt, cursor_condition, cursor_item};
 use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
 use crate::leases::{Lease, commit_under};
@@ -19,11 +19,12 @@ use crate::retry::ATTEMPTS_MAX;
 use crate::rows::encode;
 use crate::transaction::{Expression, TRANSACTION_ITEMS_MAX, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
+use crate::version_marks::mark_user;
 
 /// Rows to be forgotten that fit the commit itself; more are erased ahead of it.
-const FORGOTTEN_ROWS_INLINE_MAX: usize = 2;
+pub(crate) const FORGOTTEN_ROWS_INLINE_MAX: usize = 2;
 /// Rows that are erased together ahead of it: each takes two items.
-const FORGOTTEN_ROWS_PER_TRANSACTION: usize = 40;
+pub(crate) const FORGOTTEN_ROWS_PER_TRANSACTION: usize = 40;
 /// Entries of the log that are rewritten together ahead of it: each may be 300 KB, a transaction 4 MB.
 const REDACTIONS_PER_TRANSACTION: usize = 10;
 
@@ -47,13 +48,15 @@ pub struct PlaybookRows {
     pub insert: Vec<UserPlaybookRow>,
     /// Rows as they shall be, each under the version that was read.
     pub replace: Vec<UserPlaybookRow>,
+    /// Rows that vanish: what an earlier rerun left pending.
+    pub delete: Vec<i64>,
 }
 
 /// All that one window changes.
 #[derive(Debug, Clone)]
 pub struct LearningCommit {
-    /// What was learned.
-    pub kind: LearningKind,
+    /// Whose cursor moves with it.
+    pub name: CursorName,
     /// The lease under which it was learned.
     pub lease: Lease,
     /// The cursor as it shall be; its `version` is the one that was read.
@@ -143,7 +146,7 @@ impl Store {
     /// Erases rows ahead of the commit that asks for it, some at a time. A crash in between leaves the window to
     /// be learned again, and a wish to forget bears being carried out twice. The log comes first: once a row is
     /// gone, nobody asks for its traces again.
-    async fn forget_profiles(
+    pub(crate) async fn forget_profiles(
         &self,
         keys: &UserKeys<'_>,
         lease: &Lease,
@@ -170,7 +173,7 @@ impl Store {
     }
 
     /// Writes under the lease, ahead of a commit.
-    async fn write_ahead(
+    pub(crate) async fn write_ahead(
         &self,
         keys: &UserKeys<'_>,
         lease: &Lease,
@@ -189,14 +192,14 @@ impl Store {
                     attempt += 1;
                     self.retries.wait(attempt).await;
                 }
-                Err(error) => return Err(error.into_store_error("forget profiles").into()),
+                Err(error) => return Err(error.into_store_error("forget rows").into()),
             }
         }
     }
 
     /// Whether exactly this commit is in place.
     async fn is_committed(&self, keys: &UserKeys<'_>, commit: &LearningCommit) -> Result<bool, StoreError> {
-        let cursor = self.cursor(keys, commit.kind).await?;
+        let cursor = self.cursor(keys, commit.name).await?;
         Ok(cursor.version == commit.cursor.version + 1
             && cursor.completed == commit.cursor.completed
             && cursor.learned == commit.cursor.learned
@@ -214,12 +217,13 @@ impl Store {
         let lease = transaction.update(self, &key, expression);
         let (condition, values) = cursor_condition(commit.cursor.version);
         let expression = Expression { values, ..Expression::default() }.condition(condition);
-        transaction.put_if(self, cursor_item(keys, commit.kind, &commit.cursor)?, expression);
-        let receipt = ItemBuilder::new(&keys.window(commit.kind, commit.receipt.end))
+        transaction.put_if(self, cursor_item(keys, commit.name, &commit.cursor)?, expression);
+        let receipt = ItemBuilder::new(&keys.window(commit.name, commit.receipt.end))
             .text(DOCUMENT, &encode(&commit.receipt)?)
             .build();
         transaction.create(self, receipt);
-        self.add_profiles(&mut transaction, keys, commit)?;
+        let label = format!("{}-{}", commit.name.as_str(), keys::padded(commit.receipt.end));
+        self.add_profiles(&mut transaction, keys, &commit.profiles, &label)?;
         self.add_playbooks(&mut transaction, keys, &commit.playbooks)?;
         for redaction in redactions {
             redaction.add_to(&mut transaction, self);
@@ -233,13 +237,16 @@ impl Store {
         Ok((transaction, lease))
     }
 
-    fn add_profiles(
+    /// Makes changes of profiles part of a transaction; `label` tells the entry of the log from others of its time.
+    pub(crate) fn add_profiles(
         &self,
         transaction: &mut Transaction,
         keys: &UserKeys<'_>,
-        commit: &LearningCommit,
+        rows: &ProfileRows,
+        label: &str,
     ) -> Result<(), StoreError> {
-        let rows = &commit.profiles;
+        let statuses: Vec<_> = rows.insert.iter().map(|row| row.profile.status).collect();
+        mark_user(transaction, self, keys, LearningKind::Profile, &statuses);
         for row in &rows.insert {
             transaction.create(self, row.to_item(keys)?);
             let key = keys::profile_lookup(keys.org, &row.profile.profile_id);
@@ -253,18 +260,20 @@ impl Store {
             transaction.delete(self, &keys::profile_lookup(keys.org, id), Expression::default());
         }
         if let Some(change) = &rows.change {
-            let window = format!("{}-{}", commit.kind.as_str(), keys::padded(commit.receipt.end));
-            transaction.put(self, change_item(keys, change, &window)?);
+            transaction.put(self, change_item(keys, change, label)?);
         }
         Ok(())
     }
 
-    fn add_playbooks(
+    /// Makes changes of user playbooks part of a transaction.
+    pub(crate) fn add_playbooks(
         &self,
         transaction: &mut Transaction,
         keys: &UserKeys<'_>,
         rows: &PlaybookRows,
     ) -> Result<(), StoreError> {
+        let statuses: Vec<_> = rows.insert.iter().map(|row| row.playbook.status).collect();
+        mark_user(transaction, self, keys, LearningKind::Playbook, &statuses);
         for row in &rows.insert {
             transaction.create(self, row.to_item(keys)?);
             let key = keys::user_playbook_lookup(keys.org, row.playbook.user_playbook_id);
@@ -273,7 +282,16 @@ impl Store {
         for row in &rows.replace {
             transaction.put_if(self, row.to_item(keys)?, unchanged(row.version));
         }
+        for id in &rows.delete {
+            self.add_playbook_deletion(transaction, keys, *id);
+        }
         Ok(())
+    }
+
+    /// Makes the end of a user playbook part of a transaction.
+    pub(crate) fn add_playbook_deletion(&self, transaction: &mut Transaction, keys: &UserKeys<'_>, id: i64) {
+        transaction.delete(self, &keys.user_playbook(id), Expression::default());
+        transaction.delete(self, &keys::user_playbook_lookup(keys.org, id), Expression::default());
     }
 }
 

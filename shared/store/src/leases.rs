@@ -7,9 +7,10 @@ use domain::time::EpochMillis;
 
 use crate::Store;
 use crate::attributes::{
-    BARRIER, EPOCH, ItemReader, MEMORY_VERSION, OWNER, PURGE_EPOCH, UNTIL, number, text,
+    BARRIER, EPOCH, FLIP, Item, ItemReader, MEMORY_VERSION, OWNER, PURGE_EPOCH, UNTIL, number, text,
 };
 use crate::error::StoreError;
+use crate::flips::FlipState;
 use crate::keys::{Key, UserKeys};
 use crate::transaction::Expression;
 
@@ -66,7 +67,8 @@ impl Store {
         self.clock.now_ms().max(self.void_leases_until_ms.load(Ordering::Relaxed))
     }
 
-    /// Takes the lease of a user, if nobody holds it.
+    /// Takes the lease of a user, if nobody holds it. A change of versions that is under way is finished first,
+    /// so that what is done under the lease sees rows as they are.
     ///
     /// # Errors
     /// [`LeaseError`].
@@ -85,18 +87,37 @@ impl Store {
         match self.update_one(&keys.lease(), expression).await? {
             Some(item) => {
                 let reader = ItemReader(&item);
-                Ok(Lease {
+                let lease = Lease {
                     owner: owner.to_owned(),
                     epoch: reader.number(EPOCH)?,
                     purge_epoch: reader.count(PURGE_EPOCH),
                     until_ms: until,
-                })
+                };
+                self.finish_flip_under(keys, &item, &lease).await?;
+                Ok(lease)
             }
             None => match self.get(&keys.lease()).await? {
                 Some(item) if ItemReader(&item).mark(BARRIER) => Err(LeaseError::Barred),
                 _ => Err(LeaseError::Busy),
             },
         }
+    }
+
+    async fn finish_flip_under(
+        &self,
+        keys: &UserKeys<'_>,
+        item: &Item,
+        lease: &Lease,
+    ) -> Result<(), LeaseError> {
+        if FlipState::of(Some(item))?.flip.is_none() {
+            return Ok(());
+        }
+        let Err(error) = self.finish_flip(keys, None).await else { return Ok(()) };
+        // If it cannot be given back, it ends by itself.
+        if let Err(error) = self.release_lease(keys, lease).await {
+            tracing::warn!(event = "lease_not_released", %error);
+        }
+        Err(error.into())
     }
 
     /// Extends a lease that is still ours; [`LeaseError::Busy`] when another worker took over.
@@ -140,6 +161,12 @@ impl Store {
         Ok(ItemReader(&item).number_opt(UNTIL).is_some_and(|until| until > self.leases_end_by()))
     }
 
+    /// Whether the user is being erased.
+    pub(crate) async fn is_barred(&self, keys: &UserKeys<'_>) -> Result<bool, StoreError> {
+        let item = self.get(&keys.lease()).await?.unwrap_or_default();
+        Ok(ItemReader(&item).mark(BARRIER))
+    }
+
     /// The version of a user's memory: one small consistent read.
     ///
     /// # Errors
@@ -166,9 +193,10 @@ pub(crate) fn commit_under(key: Key, lease: &Lease) -> (Key, Expression) {
     (key, expression)
 }
 
-/// The effect of a direct write, which needs no lease: memory changed, and the user is not being erased.
+/// The effect of a direct write, which needs no lease: memory changed, the user is not being erased, and no change
+/// of versions is under way, which would have to know of the write.
 pub(crate) fn change_memory() -> Expression {
     Expression::new(format!("ADD {MEMORY_VERSION} :one"))
-        .condition(format!("attribute_not_exists({BARRIER})"))
+        .condition(format!("attribute_not_exists({BARRIER}) AND attribute_not_exists({FLIP})"))
         .value(":one", number(1))
 }

@@ -1,6 +1,6 @@
 //! Lists across users, by time, newest first.
 
-use domain::ids::OrgId;
+use domain::ids::{OrgId, UserHash};
 use domain::time::EpochSeconds;
 
 use crate::Store;
@@ -27,6 +27,15 @@ pub struct TimeEntry {
     pub source: Option<String>,
     /// The status, on memory rows; absent on current ones.
     pub status: Option<String>,
+}
+
+impl TimeEntry {
+    /// The user of whom the row is, if it is one of a user's rows.
+    #[must_use]
+    pub fn user(&self) -> Option<UserHash> {
+        let (_, user) = self.key.pk().split_once("#U#")?;
+        UserHash::parse(user)
+    }
 }
 
 impl Store {

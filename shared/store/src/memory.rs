@@ -2,12 +2,13 @@
 //! the user's memory version.
 
 use domain::ids::{OrgId, UserHash};
+use domain::learning::LearningKind;
 
 use crate::Store;
 use crate::attributes::ItemReader;
 use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
-use crate::learning::unchanged;
+use crate::learning::{PlaybookRows, unchanged};
 use crate::leases::change_memory;
 use crate::lookups::{lookup_item, user_hash};
 use crate::profile_changes::{change_item, created_by_callers};
@@ -15,8 +16,9 @@ use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::{Expression, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
+use crate::version_marks::mark_user;
 
-/// Rows that one transaction of a direct write holds: each takes two items, and one is the version.
+/// Rows that one transaction of a direct write holds: each takes two items; the version and marks come on top.
 const ROWS_PER_TRANSACTION: usize = 24;
 /// Profiles that one transaction of a direct write holds: each may stand in the log as well.
 const PROFILES_PER_TRANSACTION: usize = 12;
@@ -29,6 +31,20 @@ pub enum DirectWriteError {
     /// The id is in use for another user.
     #[error("the id belongs to another user")]
     ForeignId,
+    /// The user is being erased.
+    #[error("the user is being erased")]
+    Barred,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why rows were not replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplaceError {
+    /// A row is not as it was read.
+    #[error("a row changed since it was read")]
+    Changed,
     /// The user is being erased.
     #[error("the user is being erased")]
     Barred,
@@ -73,10 +89,14 @@ impl Store {
                 }
             }
             let stored_keys: Vec<_> = chunk.iter().map(|row| keys.profile(&row.profile.profile_id)).collect();
-            let stored = self.profiles_by_keys(&stored_keys).await?;
+            // As stored: the write is conditional on their versions, and their statuses do not matter to it.
+            let stored = self.get_many(&stored_keys).await?;
+            let stored: Vec<_> = stored.iter().map(ProfileRow::from_item).collect::<Result<_, _>>()?;
             let mut transaction = Transaction::default();
             let memory = transaction.update(self, &keys.lease(), change_memory());
             let mut created = Vec::new();
+            let statuses: Vec<_> = chunk.iter().map(|row| row.profile.status).collect();
+            mark_user(&mut transaction, self, keys, LearningKind::Profile, &statuses);
             for row in chunk {
                 let old = stored.iter().find(|old| old.profile.profile_id == row.profile.profile_id);
                 let mut row = row.clone();
@@ -97,7 +117,7 @@ impl Store {
             for (change, id) in created_by_callers(&created, self.clock.now()) {
                 transaction.put(self, change_item(keys, &change, &id)?);
             }
-            match self.settle(transaction, memory, "put profiles").await? {
+            match self.settle(keys, transaction, memory, "put profiles").await? {
                 true => return Ok(()),
                 false => continue,
             }
@@ -121,12 +141,14 @@ impl Store {
             loop {
                 let mut transaction = Transaction::default();
                 let memory = transaction.update(self, &keys.lease(), change_memory());
+                let statuses: Vec<_> = chunk.iter().map(|row| row.playbook.status).collect();
+                mark_user(&mut transaction, self, &keys, LearningKind::Playbook, &statuses);
                 for row in chunk {
                     transaction.create(self, row.to_item(&keys)?);
                     let key = keys::user_playbook_lookup(org, row.playbook.user_playbook_id);
                     transaction.create(self, lookup_item(&key, user));
                 }
-                if self.settle(transaction, memory, "create user playbooks").await? {
+                if self.settle(&keys, transaction, memory, "create user playbooks").await? {
                     break;
                 }
                 attempt += 1;
@@ -139,16 +161,67 @@ impl Store {
         Ok(())
     }
 
+    /// Replaces a few user playbooks of one user (or of no user) by others, all or nothing; each old row must be as it
+    /// was read.
+    ///
+    /// # Errors
+    /// [`ReplaceError`].
+    pub async fn replace_user_playbooks(
+        &self,
+        org: &OrgId,
+        user: &UserHash,
+        rows: &PlaybookRows,
+    ) -> Result<(), ReplaceError> {
+        let keys = UserKeys { org, user };
+        for attempt in 0..ATTEMPTS_MAX {
+            if attempt > 0 {
+                self.retries.wait(attempt).await;
+            }
+            let mut transaction = Transaction::default();
+            let memory = transaction.update(self, &keys.lease(), change_memory());
+            self.add_playbooks(&mut transaction, &keys, rows)?;
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.condition_failed(memory) => {
+                    if self.is_barred(&keys).await? {
+                        return Err(ReplaceError::Barred);
+                    }
+                    // A change of versions is under way: the rows are read again once it is done.
+                    self.finish_flip(&keys, None).await?;
+                    return Err(ReplaceError::Changed);
+                }
+                Err(error) if error.is_conflict() => {}
+                Err(error) if error.is_refusal() => {
+                    return Err(error.into_store_error("replace user playbooks").into());
+                }
+                Err(TransactionError::Cancelled(_)) => return Err(ReplaceError::Changed),
+                Err(TransactionError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(StoreError::Contended { operation: "replace user playbooks" }.into())
+    }
+
     /// Commits a direct write: `true` when done, `false` when it is worth another try.
+    ///
+    /// A write that meets a change of versions finishes that first and then begins again. It could also go on and
+    /// leave word which of its rows are newer than the change; but then every reader, and whoever finishes the
+    /// change, would have to tell such rows apart, and a row that the write replaces would have two truths.
     async fn settle(
         &self,
+        keys: &UserKeys<'_>,
         transaction: Transaction,
         memory: usize,
         operation: &'static str,
     ) -> Result<bool, DirectWriteError> {
         match transaction.commit(self).await {
             Ok(()) => Ok(true),
-            Err(error) if error.condition_failed(memory) => Err(DirectWriteError::Barred),
+            Err(error) if error.condition_failed(memory) => {
+                if self.is_barred(keys).await? {
+                    return Err(DirectWriteError::Barred);
+                }
+                self.finish_flip(keys, None).await?;
+                Ok(false)
+            }
             Err(TransactionError::Cancelled(_)) => Ok(false),
             Err(error) => Err(error.into_store_error(operation).into()),
         }

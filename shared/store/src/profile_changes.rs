@@ -84,6 +84,8 @@ pub(crate) struct Redaction {
     key: Key,
     /// The entry without it; `None` when nothing else is in it.
     rest: Option<Item>,
+    /// The entry as it was read.
+    seen: String,
 }
 
 impl Redaction {
@@ -93,6 +95,19 @@ impl Redaction {
         match &self.rest {
             Some(item) => transaction.put(store, item.clone()),
             None => transaction.delete(store, &self.key, Expression::default()),
+        };
+    }
+}
+
+impl Redaction {
+    /// As [`Self::add_to`], for writers without the lease: under the condition that nobody else rewrote the entry.
+    pub(crate) fn add_if_unchanged(&self, transaction: &mut Transaction, store: &Store) {
+        let seen = Expression::default()
+            .condition(format!("{DOCUMENT} = :seendoc"))
+            .value(":seendoc", text(&self.seen));
+        match &self.rest {
+            Some(item) => transaction.put_if(store, item.clone(), seen),
+            None => transaction.delete(store, &self.key, seen),
         };
     }
 }
@@ -133,6 +148,7 @@ fn redaction(mut item: Item, forgotten: &[ProfileId]) -> Result<Option<Redaction
     let reader = ItemReader(&item);
     let mut change: ProfileChange = reader.json(DOCUMENT)?;
     let key = Key::from_parts(reader.text(PK)?, reader.text(SK)?);
+    let seen = reader.text(DOCUMENT)?.to_owned();
     let count = |change: &ProfileChange| change.added_profiles.len() + change.removed_profiles.len();
     let before = count(&change);
     for rows in [&mut change.added_profiles, &mut change.removed_profiles] {
@@ -142,8 +158,8 @@ fn redaction(mut item: Item, forgotten: &[ProfileId]) -> Result<Option<Redaction
         return Ok(None);
     }
     if count(&change) == 0 {
-        return Ok(Some(Redaction { key, rest: None }));
+        return Ok(Some(Redaction { key, rest: None, seen }));
     }
     item.insert(DOCUMENT.to_owned(), text(&encode(&change)?));
-    Ok(Some(Redaction { key, rest: Some(item) }))
+    Ok(Some(Redaction { key, rest: Some(item), seen }))
 }

@@ -2,9 +2,9 @@
 
 use domain::entities::UserProfile;
 use domain::ids::{OrgId, ProfileId};
+use domain::learning::LearningKind;
 
 use crate::Store;
-use crate::access::Range;
 use crate::attributes::{
     AT, BY_TIME_PK, BY_TIME_SK, DOCUMENT, Item, ItemBuilder, ItemReader, SOURCE, STATUS, VECTOR,
     VECTOR_MODEL, VERSION,
@@ -62,8 +62,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the table fails or a row is damaged.
     pub async fn profiles(&self, keys: &UserKeys<'_>) -> Result<Vec<ProfileRow>, StoreError> {
-        let partition = keys.partition();
-        let items = self.query_all(Range::prefix(&partition, PROFILE_PREFIX)).await?;
+        let [items] = self.visible_rows(keys, [PROFILE_PREFIX]).await?;
         items.iter().map(ProfileRow::from_item).collect()
     }
 
@@ -74,14 +73,35 @@ impl Store {
     pub async fn profile_by_id(&self, org: &OrgId, id: &ProfileId) -> Result<Option<ProfileRow>, StoreError> {
         let Some(user) = self.user_of_profile(org, id).await? else { return Ok(None) };
         let keys = UserKeys { org, user: &user };
-        self.get(&keys.profile(id)).await?.as_ref().map(ProfileRow::from_item).transpose()
+        self.visible_row(&keys, &keys.profile(id)).await?.as_ref().map(ProfileRow::from_item).transpose()
     }
 
-    /// Profiles behind index entries, consistently read; those that are gone are left out.
+    /// Profiles behind index entries, consistently read, in any order; those that are gone are left out.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or a row is damaged.
     pub async fn profiles_by_keys(&self, keys: &[Key]) -> Result<Vec<ProfileRow>, StoreError> {
-        self.get_many(keys).await?.iter().map(ProfileRow::from_item).collect()
+        self.visible_rows_by_keys(keys).await?.iter().map(ProfileRow::from_item).collect()
+    }
+
+    /// At most `limit` profiles of all users that are wanted, the last modified first. The index may lag behind;
+    /// the rows themselves do not.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table or the index fails, or a row is damaged.
+    pub async fn newest_profiles(
+        &self,
+        org: &OrgId,
+        limit: usize,
+        is_wanted: impl Fn(&UserProfile) -> bool,
+    ) -> Result<Vec<ProfileRow>, StoreError> {
+        let keep = |item: &Item| {
+            let row = ProfileRow::from_item(item)?;
+            Ok(is_wanted(&row.profile).then_some(row))
+        };
+        let mut found = self.rows_across(org, LearningKind::Profile, limit, keep).await?;
+        found.sort_by_key(|row| std::cmp::Reverse(row.profile.last_modified_timestamp));
+        found.truncate(limit);
+        Ok(found)
     }
 }

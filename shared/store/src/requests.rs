@@ -191,6 +191,31 @@ impl Store {
         self.decode_documents(&items).await
     }
 
+    /// At most `limit` documents of a user that begin before `before`, the last ones first; none when there are none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table or bucket fails, or a document is damaged.
+    pub async fn documents_page(
+        &self,
+        keys: &UserKeys<'_>,
+        before: i64,
+        limit: usize,
+    ) -> Result<Vec<RequestDocument>, StoreError> {
+        if before <= 0 {
+            return Ok(Vec::new());
+        }
+        let partition = keys.partition();
+        let range = Range {
+            partition: &partition,
+            from: REQUEST_PREFIX.to_owned(),
+            to: format!("{REQUEST_PREFIX}{}", padded(before - 1)),
+            ascending: false,
+            limit: None,
+        };
+        let (items, _) = self.query_page(&range.limit(limit), None).await?;
+        self.decode_documents(&items).await
+    }
+
     /// The last documents of a user before `end`, newest first, until `enough` says so or none is left.
     pub(crate) async fn documents_backwards(
         &self,

@@ -147,14 +147,15 @@ impl Transaction {
         self.push(TransactWriteItem::builder().update(built(update.build())).build())
     }
 
-    /// Writes nothing, but holds on a condition.
+    /// Changes nothing, but demands that an item fulfil a condition.
     pub(crate) fn check(&mut self, table: &Store, key: &Key, expression: Expression) -> usize {
         let check = ConditionCheck::builder()
             .table_name(&table.table)
             .key(PK, text(key.pk()))
             .key(SK, text(key.sk()))
-            .condition_expression(expression.condition.unwrap_or_default())
-            .set_expression_attribute_values(values(expression.values));
+            .set_condition_expression(expression.condition)
+            .set_expression_attribute_values(values(expression.values))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         self.push(TransactWriteItem::builder().condition_check(built(check.build())).build())
     }
 

@@ -38,7 +38,7 @@ impl Store {
             offsets.entry(number).or_default().push(offset);
         }
         let mut found = BTreeMap::new();
-        for (number, (user, base)) in self.users_of_numbers(org, offsets.keys().copied()).await? {
+        for (number, (user, base)) in self.owners_of_numbers(org, offsets.keys().copied()).await? {
             let keys = UserKeys { org, user: &user };
             let positions = offsets[&number].iter().map(|offset| base + offset);
             for (first, last) in runs(positions) {
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// The users of user numbers, and the position from which each number counts; unknown numbers are left out.
-    async fn users_of_numbers(
+    async fn owners_of_numbers(
         &self,
         org: &OrgId,
         numbers: impl Iterator<Item = i64>,

@@ -2,9 +2,9 @@
 
 use domain::entities::UserPlaybook;
 use domain::ids::OrgId;
+use domain::learning::LearningKind;
 
 use crate::Store;
-use crate::access::Range;
 use crate::attributes::{
     AGENT_VERSION, AT, BY_TIME_PK, BY_TIME_SK, DOCUMENT, Item, ItemBuilder, ItemReader, SOURCE, STATUS,
     VECTOR, VECTOR_MODEL, VERSION,
@@ -64,8 +64,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the table fails or a row is damaged.
     pub async fn user_playbooks(&self, keys: &UserKeys<'_>) -> Result<Vec<UserPlaybookRow>, StoreError> {
-        let partition = keys.partition();
-        let items = self.query_all(Range::prefix(&partition, USER_PLAYBOOK_PREFIX)).await?;
+        let [items] = self.visible_rows(keys, [USER_PLAYBOOK_PREFIX]).await?;
         items.iter().map(UserPlaybookRow::from_item).collect()
     }
 
@@ -80,15 +79,28 @@ impl Store {
     ) -> Result<Option<UserPlaybookRow>, StoreError> {
         let Some(user) = self.user_of_playbook(org, id).await? else { return Ok(None) };
         let keys = UserKeys { org, user: &user };
-        self.get(&keys.user_playbook(id)).await?.as_ref().map(UserPlaybookRow::from_item).transpose()
+        self.visible_row(&keys, &keys.user_playbook(id))
+            .await?
+            .as_ref()
+            .map(UserPlaybookRow::from_item)
+            .transpose()
     }
 
-    /// User playbooks behind index entries, consistently read; those that are gone are left out.
+    /// All user playbooks of an organisation that the index knows, in any order.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table or the index fails, or a row is damaged.
+    pub async fn all_user_playbooks(&self, org: &OrgId) -> Result<Vec<UserPlaybookRow>, StoreError> {
+        let keep = |item: &Item| UserPlaybookRow::from_item(item).map(Some);
+        self.rows_across(org, LearningKind::Playbook, usize::MAX, keep).await
+    }
+
+    /// User playbooks behind index entries, consistently read, in any order; those that are gone are left out.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or a row is damaged.
     pub async fn user_playbooks_by_keys(&self, keys: &[Key]) -> Result<Vec<UserPlaybookRow>, StoreError> {
-        self.get_many(keys).await?.iter().map(UserPlaybookRow::from_item).collect()
+        self.visible_rows_by_keys(keys).await?.iter().map(UserPlaybookRow::from_item).collect()
     }
 
     /// Takes `many` consecutive user playbook ids; the first is returned.

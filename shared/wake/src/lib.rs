@@ -9,28 +9,39 @@ mod message;
 use domain::ids::{OrgId, UserHash};
 
 pub use batch::{Redeliver, process_fifo_batch};
-pub use message::{BODY_VERSION, LearnWake, WakeReason};
+pub use message::{AggregateWake, BODY_VERSION, LearnWake, OperateWake, Wake, WakeReason};
 
 /// A wake was not sent. The sweep will find the work.
 #[derive(Debug, thiserror::Error)]
 #[error("wake was not sent: {0}")]
 pub struct WakeError(String);
 
+/// Where the queues are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueUrls {
+    /// Learning from one user.
+    pub learn: String,
+    /// Aggregating the playbooks of one agent version.
+    pub aggregate: String,
+    /// Steps of batch operations.
+    pub operate: String,
+}
+
 /// The queues. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Wakes {
     sqs: aws_sdk_sqs::Client,
-    learn_queue_url: String,
+    queues: QueueUrls,
 }
 
 impl Wakes {
-    /// Sends to the queue at `learn_queue_url`.
+    /// Sends to these queues.
     #[must_use]
-    pub fn new(sqs: aws_sdk_sqs::Client, learn_queue_url: String) -> Self {
-        Self { sqs, learn_queue_url }
+    pub fn new(sqs: aws_sdk_sqs::Client, queues: QueueUrls) -> Self {
+        Self { sqs, queues }
     }
 
-    /// Wakes the learning of one user; see [`LearnWake::deduplication_id`] for `changing`.
+    /// Wakes the learning of one user; see [`Wake::deduplication_id`] for `changing`.
     ///
     /// # Errors
     /// [`WakeError`] when the queue does not take it.
@@ -42,10 +53,30 @@ impl Wakes {
         changing: i64,
     ) -> Result<(), WakeError> {
         let wake = LearnWake::new(org.clone(), user.clone(), reason);
-        let body = serde_json::to_string(&wake).map_err(|error| WakeError(error.to_string()))?;
+        self.send(&self.queues.learn, &wake, &changing.to_string()).await
+    }
+
+    /// Wakes an aggregation; see [`Wake::deduplication_id`] for `changing`.
+    ///
+    /// # Errors
+    /// [`WakeError`] when the queue does not take it.
+    pub async fn aggregate(&self, wake: &AggregateWake, changing: &str) -> Result<(), WakeError> {
+        self.send(&self.queues.aggregate, wake, changing).await
+    }
+
+    /// Wakes a batch operation; see [`Wake::deduplication_id`] for `changing`.
+    ///
+    /// # Errors
+    /// [`WakeError`] when the queue does not take it.
+    pub async fn operate(&self, wake: &OperateWake, changing: &str) -> Result<(), WakeError> {
+        self.send(&self.queues.operate, wake, changing).await
+    }
+
+    async fn send(&self, queue_url: &str, wake: &impl Wake, changing: &str) -> Result<(), WakeError> {
+        let body = serde_json::to_string(wake).map_err(|error| WakeError(error.to_string()))?;
         self.sqs
             .send_message()
-            .queue_url(&self.learn_queue_url)
+            .queue_url(queue_url)
             .message_group_id(wake.group())
             .message_deduplication_id(wake.deduplication_id(changing))
             .message_body(body)

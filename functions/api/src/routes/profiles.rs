@@ -10,16 +10,13 @@ use domain::ids::{ProfileId, UserHash};
 use domain::requests::profiles::{AddUserProfiles, GetAllProfiles, GetProfiles, ProfileDate};
 use domain::views::{AddedAnswer, ProfileView, ProfilesAnswer};
 use runtime::App;
-use store::{DirectWriteError, Listing, ProfileRow, StoreError};
+use store::{DirectWriteError, ProfileRow};
 
 use super::interactions::LIST_ROWS_MAX;
 use super::select::{check_sizes, contains_any, equals, has_status, has_tag};
 use crate::access::Caller;
 use crate::answer::{Answer, Failure, ok};
 use crate::body::JsonBody;
-
-/// Entries of the index that are read at a time.
-const PAGE_ENTRIES: usize = 200;
 
 pub(crate) async fn get_profiles(
     State(app): State<Arc<App>>,
@@ -66,35 +63,13 @@ pub(crate) async fn get_all_profiles(
             Ok(id) => app.services.store.profile_by_id(&caller.org, &id).await?.into_iter().collect(),
             Err(_) => Vec::new(),
         },
-        _ => newest(&app, &caller, &wanted, limit).await?,
+        _ => {
+            let is_wanted = |profile: &UserProfile| is_wanted(profile, &wanted);
+            app.services.store.newest_profiles(&caller.org, limit, is_wanted).await?
+        }
     };
     let views = found.into_iter().take(limit).map(|row| ProfileView::from(row.profile)).collect();
     ok(ProfilesAnswer::found(views))
-}
-
-/// The last modified profiles of all users that the filters let through.
-async fn newest(
-    app: &App,
-    caller: &Caller,
-    wanted: &GetAllProfiles,
-    limit: usize,
-) -> Result<Vec<ProfileRow>, StoreError> {
-    let mut found = Vec::new();
-    let mut page = None;
-    while found.len() < limit {
-        let (entries, next) =
-            app.services.store.list(&caller.org, Listing::Profiles, PAGE_ENTRIES, page).await?;
-        let keys: Vec<_> = entries.into_iter().map(|entry| entry.key).collect();
-        let mut rows = app.services.store.profiles_by_keys(&keys).await?;
-        rows.retain(|row| is_wanted(&row.profile, wanted));
-        rows.sort_by_key(|row| std::cmp::Reverse(row.profile.last_modified_timestamp));
-        found.extend(rows);
-        match next {
-            Some(next) => page = Some(next),
-            None => break,
-        }
-    }
-    Ok(found)
 }
 
 /// Expired rows are listed: this is the operator's view.

@@ -1,15 +1,19 @@
 //! A deployment in this process and its callers.
 
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lambda_events::event::sqs::{SqsEvent, SqsMessage};
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::MessageSystemAttributeName;
+use clap::Parser;
 use domain::ids::OrgId;
 use domain::time::Clock;
+use retrospect::admin::Place;
+use retrospect::cli::{Cli, Command};
 use retrospect::cloud::counters::Snapshot;
 use retrospect::cloud::handlers::Running;
 use retrospect::deployment::{Data, Deployment, Options};
@@ -85,6 +89,20 @@ impl Site {
         self.deployment.start().unwrap()
     }
 
+    /// What `retrospect admin` prints for these arguments, or why it refuses.
+    pub(crate) async fn admin(&self, arguments: &[&str]) -> Result<String, String> {
+        let cli = Cli::try_parse_from([&["retrospect", "admin"], arguments].concat()).unwrap();
+        let Some(Command::Admin(options)) = cli.command else { panic!("{arguments:?} is no admin command") };
+        let place = Place::Whole(Arc::clone(&self.deployment.app));
+        retrospect::admin::carry_out(&place, &options.command).await.map_err(|error| error.to_string())
+    }
+
+    /// Sets a variable of the deployment, which is followed at once.
+    pub(crate) async fn set_site_var(&self, key: &str, value: &Value) {
+        self.admin(&["site-vars", "set", key, &value.to_string()]).await.unwrap();
+        self.deployment.app.site.evict();
+    }
+
     /// Moves the time.
     pub(crate) fn advance(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
@@ -92,18 +110,32 @@ impl Site {
 
     /// Hands the waiting messages to the learning function until none is left; returns how many there were.
     pub(crate) async fn learn(&self) -> usize {
-        let url = self.deployment.app.settings.learn_queue_url.clone();
+        let url = self.deployment.app.settings.queues.learn.clone();
+        let handle = |event, deadline| learn::handle(&self.deployment.app, event, deadline);
+        self.drain(&url, handle).await
+    }
+
+    /// The same for batch operations.
+    pub(crate) async fn operate(&self) -> usize {
+        let url = self.deployment.app.settings.queues.operate.clone();
+        let handle = |event, deadline| operate::handle(&self.deployment.app, event, deadline);
+        self.drain(&url, handle).await
+    }
+
+    async fn drain<F>(&self, url: &str, handle: impl Fn(SqsEvent, i64) -> F) -> usize
+    where
+        F: Future<Output = SqsBatchResponse>,
+    {
         let mut handled = 0;
         loop {
-            let receive = self.sqs.receive_message().queue_url(&url).wait_time_seconds(0);
+            let receive = self.sqs.receive_message().queue_url(url).wait_time_seconds(0);
             let receive = receive.message_system_attribute_names(MessageSystemAttributeName::MessageGroupId);
             let messages = receive.send().await.unwrap().messages.unwrap_or_default();
             let Some(message) = messages.into_iter().next() else { return handled };
             let receipt = message.receipt_handle.clone().unwrap();
-            let deadline = self.clock.now_ms() + FUNCTION_MS;
-            let response = learn::handle(&self.deployment.app, event(message), deadline).await;
+            let response = handle(event(message), self.clock.now_ms() + FUNCTION_MS).await;
             assert!(response.batch_item_failures.is_empty(), "{response:?}");
-            self.sqs.delete_message().queue_url(&url).receipt_handle(receipt).send().await.unwrap();
+            self.sqs.delete_message().queue_url(url).receipt_handle(receipt).send().await.unwrap();
             handled += 1;
         }
     }
@@ -215,6 +247,18 @@ impl Caller {
     /// Calls with JSON.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.send("POST", path, Some(("application/json", body.to_string().into_bytes()))).await
+    }
+
+    /// Calls with JSON and more headers.
+    pub(crate) async fn post_with(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self.http.post(format!("{}{path}", self.base)).bearer_auth(self.key()).json(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.unwrap();
+        Answer { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) }
     }
 
     /// Calls with JSON and expects a success.

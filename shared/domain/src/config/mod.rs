@@ -27,11 +27,13 @@ pub use experiments::{RetrievalExperiment, RetrievalExperimentRecord};
 pub use extractors::{
     Aggregation, Deduplication, DeduplicationStrategy, PlaybookExtractor, ProfileExtractor,
 };
-pub use operations::{ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, RetrievalFloor, ToolUse};
+pub use operations::{
+    ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, Reflection, RetrievalFloor, ToolUse,
+};
 pub use optimizer::PlaybookOptimizer;
 pub use pending_calls::{PendingToolCalls, ToolOverride};
 pub use providers::{ApiKeys, AzureOpenAi, CustomEndpoint, DashScope, OpenAi, ProviderKey};
 pub use schema::Config;
 pub use secrets::SecretString;
 pub use storage::StorageConfig;
-pub use windows::{DEFAULT_STRIDE, DEFAULT_WINDOW, ExtractionPreset};
+pub use windows::{BATCH_WINDOW, DEFAULT_STRIDE, DEFAULT_WINDOW, ExtractionPreset};

@@ -12,6 +12,9 @@ pub const DEFAULT_WINDOW: u32 = 10;
 /// Interactions between windows when nothing is set.
 pub const DEFAULT_STRIDE: u32 = 8;
 
+/// Interactions that a batch reads of one user when no window is set.
+pub const BATCH_WINDOW: u32 = 1_000;
+
 /// A window and stride by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,6 +91,37 @@ impl Config {
     #[must_use]
     pub fn effective_window(&self, kind: LearningKind) -> u32 {
         self.overrides(kind).0.map_or(self.window(), size)
+    }
+
+    /// Interactions that a batch reads of one user, the newest ones: the window, as an
+    /// override, the configuration or a preset sets it, else [`BATCH_WINDOW`].
+    #[must_use]
+    pub fn batch_window(&self, kind: LearningKind) -> u32 {
+        let is_set =
+            self.overrides(kind).0.or(self.window_size).is_some() || self.extraction_preset.is_some();
+        if is_set { self.effective_window(kind) } else { BATCH_WINDOW }
+    }
+
+    /// Whether there is anything by which rows of one kind are made.
+    #[must_use]
+    pub fn has_extractor(&self, kind: LearningKind) -> bool {
+        match kind {
+            LearningKind::Profile => self.profile_extractor_config.is_some(),
+            LearningKind::Playbook => self.user_playbook_extractor_config.is_some(),
+        }
+    }
+
+    /// The sources that are learned from at all; `None` or empty: all.
+    #[must_use]
+    pub fn sources(&self, kind: LearningKind) -> Option<&[String]> {
+        match kind {
+            LearningKind::Profile => {
+                self.profile_extractor_config.as_ref()?.request_sources_enabled.as_deref()
+            }
+            LearningKind::Playbook => {
+                self.user_playbook_extractor_config.as_ref()?.request_sources_enabled.as_deref()
+            }
+        }
     }
 
     /// Interactions between windows of one kind.

@@ -11,7 +11,7 @@ pub use interaction::{
     Citation, Interaction, Request, RetrievalExperimentArm, RetrievedLearning, ToolUsed, UserActionType,
 };
 pub use lifecycle::{PlaybookStatus, ProfileTimeToLive, Status};
-pub use playbook::{BlockingIssue, BlockingIssueKind, UserPlaybook};
+pub use playbook::{AgentPlaybook, BlockingIssue, BlockingIssueKind, UserPlaybook};
 pub use profile::UserProfile;
 
 /// Numbers of a vector on the wire; shorter ones are padded with zeros.

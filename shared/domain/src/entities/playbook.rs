@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Status;
+use super::{PlaybookStatus, Status};
 use crate::ids::UserId;
 use crate::time::EpochSeconds;
 
@@ -96,9 +96,69 @@ impl UserPlaybook {
     /// The text that is embedded: when the rule applies, else the rule.
     #[must_use]
     pub fn embedding_text(&self) -> &str {
-        match self.trigger.as_deref().map(str::trim) {
-            Some(trigger) if !trigger.is_empty() => trigger,
-            _ => &self.content,
-        }
+        embedding_text(self.trigger.as_deref(), &self.content)
+    }
+}
+
+/// A rule for the agent, made of what several user playbooks have in common. It belongs to no user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentPlaybook {
+    /// From the organisation's counter.
+    #[serde(default)]
+    pub agent_playbook_id: i64,
+    /// `playbook` on rows that aggregation made.
+    #[serde(default)]
+    pub playbook_name: String,
+    /// For which agent.
+    pub agent_version: String,
+    /// When it was written.
+    #[serde(default)]
+    pub created_at: EpochSeconds,
+    /// The rule.
+    pub content: String,
+    /// When it applies.
+    #[serde(default)]
+    pub trigger: Option<String>,
+    /// Why.
+    #[serde(default)]
+    pub rationale: Option<String>,
+    /// What stood in the way.
+    #[serde(default)]
+    pub blocking_issue: Option<BlockingIssue>,
+    /// Whether people have approved it.
+    #[serde(default)]
+    pub playbook_status: PlaybookStatus,
+    /// A text of the caller's, usually JSON.
+    #[serde(default)]
+    pub playbook_metadata: String,
+    /// More words to find it by.
+    #[serde(default)]
+    pub expanded_terms: Option<String>,
+    /// `None`: not tagged yet.
+    #[serde(default)]
+    pub tags: Option<Vec<String>>,
+    /// `None` is current.
+    #[serde(default)]
+    pub status: Option<Status>,
+    /// The row that took this one in.
+    #[serde(default)]
+    pub merged_into: Option<i64>,
+    /// The row that replaced this one.
+    #[serde(default)]
+    pub superseded_by: Option<i64>,
+}
+
+impl AgentPlaybook {
+    /// The text that is embedded: when the rule applies, else the rule.
+    #[must_use]
+    pub fn embedding_text(&self) -> &str {
+        embedding_text(self.trigger.as_deref(), &self.content)
+    }
+}
+
+fn embedding_text<'a>(trigger: Option<&'a str>, content: &'a str) -> &'a str {
+    match trigger.map(str::trim) {
+        Some(trigger) if !trigger.is_empty() => trigger,
+        _ => content,
     }
 }

@@ -29,6 +29,8 @@ pub enum WindowReason {
     SessionFinished,
     /// A session fell silent.
     Idle,
+    /// A batch operation. Such a window is not selected from the stream, and runs without asking the gate.
+    Batch,
 }
 
 impl WindowReason {
@@ -40,6 +42,7 @@ impl WindowReason {
             Self::Force => "force",
             Self::SessionFinished => "session_finished",
             Self::Idle => "idle",
+            Self::Batch => "batch",
         }
     }
 }

@@ -1,21 +1,20 @@
 //! One kind of learning for one user: window after window until nothing is due.
 
 use domain::learning::LearningKind;
+use domain::operations::GenerationMode;
 use domain::time::{EpochMillis, EpochSeconds};
-use store::{
-    CommitError, Cursor, Effect, Head, LearningCommit, Lease, OutboxEntry, StoreError, UserKeys,
-    WindowReceipt,
-};
+use store::{CommitError, Cursor, Head, LearningCommit, Lease, StoreError, UserKeys, WindowReceipt};
 
+use super::effects;
 use super::failure::{FailureCode, WindowFailure, retry_at};
 use super::inputs::{Next, WindowInputs, next_window, to_i64};
 use crate::pipeline::{WindowOutput, run_window};
 use crate::services::{OrgConfig, Services};
 
 /// Time that one window may take over all its model calls, in milliseconds.
-const EXTRACTION_MS_MAX: i64 = 300_000;
+pub(crate) const EXTRACTION_MS_MAX: i64 = 300_000;
 /// How often a window that was given up is tried again though nothing changed, in seconds.
-const PARKED_SECONDS: i64 = 3_600;
+pub(super) const PARKED_SECONDS: i64 = 3_600;
 
 /// Where one kind stands when the worker leaves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,15 +209,10 @@ async fn learn_window(
     config: &OrgConfig,
     deadline_ms: EpochMillis,
 ) -> Result<Learned, WindowFailure> {
-    let output = run_window(services, keys, kind, inputs, &config.config, deadline_ms).await?;
+    let mode = GenerationMode::Regular;
+    let output = run_window(services, keys, kind, inputs, config, mode, deadline_ms).await?;
     let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
-    if !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty() {
-        commit.effects.push(OutboxEntry {
-            org: keys.org.clone(),
-            id: services.ids.uuid(),
-            effect: Effect::OrgPlaybooksChanged,
-        });
-    }
+    effects::add(services, keys, &mut commit);
     match services.store.commit_window(keys, &commit).await {
         Ok(()) => {}
         Err(CommitError::Superseded) => return Err(WindowFailure::Superseded),
@@ -240,12 +234,7 @@ async fn learn_window(
         added = commit.receipt.added,
         retired = commit.receipt.retired,
     );
-    for effect in &commit.effects {
-        if let Err(error) = services.store.carry_out(effect).await {
-            // It was committed with the window: the sweep carries it out.
-            tracing::warn!(event = "effect_left_over", %error);
-        }
-    }
+    effects::carry_out(services, &commit).await;
     Ok(if commit.receipt.gate { Learned::ByModels } else { Learned::ByGate })
 }
 
@@ -281,7 +270,7 @@ fn commit_of(
         ..Cursor::default()
     };
     LearningCommit {
-        kind,
+        name: kind.into(),
         lease: lease.clone(),
         cursor: next,
         receipt,

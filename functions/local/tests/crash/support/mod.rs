@@ -4,5 +4,7 @@ pub(crate) mod chance;
 pub(crate) mod check;
 pub(crate) mod clock;
 pub(crate) mod model;
+pub(crate) mod operations;
 pub(crate) mod publish;
+pub(crate) mod rows;
 pub(crate) mod world;

@@ -264,7 +264,7 @@ impl Process {
     }
 }
 
-fn record(message: &Message) -> SqsMessage {
+pub(crate) fn record(message: &Message) -> SqsMessage {
     let mut record = SqsMessage::default();
     record.message_id.clone_from(&message.message_id);
     record.body.clone_from(&message.body);
