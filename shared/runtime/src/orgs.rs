@@ -158,6 +158,11 @@ impl Orgs {
         Ok(loaded)
     }
 
+    /// Forgets what is loaded of an organisation in this process; whether there was anything.
+    pub fn evict(&self, org: &OrgId) -> bool {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).remove(org).is_some()
+    }
+
     /// Stores a configuration, if the stored one still is at `version`.
     ///
     /// # Errors

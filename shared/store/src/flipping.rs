@@ -8,6 +8,7 @@ use domain::versions::Becomes;
 
 use crate::Store;
 use crate::access::Range;
+use crate::aggregation_inbox::promotion_mark;
 use crate::attributes::{
     ACTIVE, ARCHIVED, BARRIER, DELETED, EPOCH, FLIP, FLIP_NUMBER, FLIP_STAMP, FLIPPED_PLAYBOOKS,
     FLIPPED_PROFILES, Item, ItemReader, MEMORY_VERSION, OPERATION, OWNER, PK, PROMOTED, SK, STATUS, UNTIL,
@@ -224,7 +225,7 @@ impl Store {
                 settle_marks(&mut transaction, self, keys, flip.kind, statuses);
             }
             for (row, becomes) in chunk {
-                self.add_row(&mut transaction, keys.org, flip, row, *becomes)?;
+                self.add_row(&mut transaction, keys, flip, row, *becomes)?;
             }
             let operation = is_counted.then(|| {
                 let expression = counting(&counts, &flip.operation_id);
@@ -273,7 +274,7 @@ impl Store {
     fn add_row(
         &self,
         transaction: &mut Transaction,
-        org: &OrgId,
+        keys: &UserKeys<'_>,
         flip: &Flip,
         row: &Item,
         becomes: Becomes,
@@ -285,12 +286,18 @@ impl Store {
         let update = match becomes {
             Becomes::Same => return Ok(()),
             Becomes::Gone => {
-                let lookup = row_lookup(org, flip.kind, key.sk()).ok_or_else(|| reader.corrupt(SK))?;
+                let lookup = row_lookup(keys.org, flip.kind, key.sk()).ok_or_else(|| reader.corrupt(SK))?;
                 transaction.delete(self, &key, expression);
                 transaction.delete(self, &lookup, Expression::default());
                 return Ok(());
             }
-            Becomes::Current => format!("SET {set} REMOVE {STATUS}"),
+            Becomes::Current => {
+                if flip.kind == LearningKind::Playbook {
+                    // Aggregations know current rows only: for them it is new.
+                    transaction.put(self, promotion_mark(keys, row)?);
+                }
+                format!("SET {set} REMOVE {STATUS}")
+            }
             Becomes::Archived => format!("SET {set}, {STATUS} = :status"),
         };
         let mut expression =
@@ -348,7 +355,7 @@ fn planned(
 fn chunk_rows(rows: &[(&Item, Becomes)]) -> usize {
     let (mut items, mut bytes) = (OTHER_ITEMS, 0);
     let fits = |(row, becomes): &&(&Item, Becomes)| {
-        items += if *becomes == Becomes::Gone { 2 } else { 1 };
+        items += if *becomes == Becomes::Archived { 1 } else { 2 };
         bytes += item_bytes(row);
         items <= TRANSACTION_ITEMS_MAX && bytes <= ROW_BYTES_PER_TRANSACTION
     };

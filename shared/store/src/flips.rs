@@ -146,3 +146,7 @@ impl Store {
         FlipState::of(self.get(&keys.lease()).await?.as_ref())
     }
 }
+
+#[cfg(test)]
+#[path = "flips_tests.rs"]
+mod tests;

@@ -40,6 +40,9 @@ pub enum AdminCommand {
         #[arg(long)]
         org: String,
     },
+    /// Configurations of organisations, as they were.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Rules that were learned.
     #[command(subcommand)]
     Playbooks(PlaybooksCommand),
@@ -126,6 +129,26 @@ pub enum SiteVarCommand {
     },
     /// Lists the variables that are set.
     List,
+}
+
+/// Configurations.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ConfigCommand {
+    /// Lists the versions that are kept, newest first.
+    History {
+        /// The organisation.
+        #[arg(long)]
+        org: String,
+    },
+    /// Makes an earlier version the current one, as a new version. Experiments stay as they are.
+    Restore {
+        /// The organisation.
+        #[arg(long)]
+        org: String,
+        /// Which version.
+        #[arg(long)]
+        version: i64,
+    },
 }
 
 /// Rules that were learned.

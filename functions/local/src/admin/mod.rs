@@ -2,6 +2,7 @@
 
 mod captured;
 pub mod commands;
+mod configs;
 mod invitations;
 mod keys;
 mod orgs;
@@ -21,7 +22,8 @@ pub use place::Place;
 use crate::data_dir::DataDir;
 use crate::deployment::{Data, Deployment, Options};
 use commands::{
-    AdminCommand, AdminOptions, InvitationCommand, KeyCommand, OrgCommand, PlaybooksCommand, SiteVarCommand,
+    AdminCommand, AdminOptions, ConfigCommand, InvitationCommand, KeyCommand, OrgCommand, PlaybooksCommand,
+    SiteVarCommand,
 };
 
 /// Why a command was not carried out; printed to whoever gave it.
@@ -71,6 +73,10 @@ pub async fn carry_out(place: &Place, command: &AdminCommand) -> Result<String, 
         }
         AdminCommand::SiteVars(SiteVarCommand::List) => site_vars::list(store).await,
         AdminCommand::Flags { org } => site_vars::flags(store, &org.parse()?).await,
+        AdminCommand::Config(ConfigCommand::History { org }) => configs::history(store, &org.parse()?).await,
+        AdminCommand::Config(ConfigCommand::Restore { org, version }) => {
+            configs::restore(store, &org.parse()?, *version).await
+        }
         AdminCommand::Playbooks(PlaybooksCommand::Show(options)) if options.with_interactions => {
             playbooks::show(&place.app().await?.services.store, options).await
         }

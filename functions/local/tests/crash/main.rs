@@ -22,3 +22,4 @@ mod support;
 mod sweep_faults;
 mod tagging;
 mod versions;
+mod versions_simulation;

@@ -115,6 +115,13 @@ impl Site {
         self.drain(&url, handle).await
     }
 
+    /// The same for aggregations.
+    pub(crate) async fn aggregate(&self) -> usize {
+        let url = self.deployment.app.settings.queues.aggregate.clone();
+        let handle = |event, deadline| aggregate::handle(&self.deployment.app, event, deadline);
+        self.drain(&url, handle).await
+    }
+
     /// The same for batch operations.
     pub(crate) async fn operate(&self) -> usize {
         let url = self.deployment.app.settings.queues.operate.clone();
@@ -249,6 +256,18 @@ impl Caller {
         self.send("POST", path, Some(("application/json", body.to_string().into_bytes()))).await
     }
 
+    /// Calls with JSON and more headers.
+    pub(crate) async fn post_with(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self.http.post(format!("{}{path}", self.base)).bearer_auth(self.key()).json(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.unwrap();
+        Answer { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) }
+    }
+
     /// Calls with JSON and expects a success.
     pub(crate) async fn ok(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body).await;
@@ -275,6 +294,17 @@ impl Caller {
         let answer = self.get(&format!("/api/learning_status?request_id={request_id}")).await;
         let text = |name: &str| answer[name].as_str().map(str::to_owned);
         (text("status").unwrap(), text("reason").unwrap_or_default(), text("error"))
+    }
+
+    /// The agent playbooks that these members of a query let through.
+    pub(crate) async fn agent_playbooks(&self, query: Value) -> Vec<Value> {
+        let answer = self.ok("/api/get_agent_playbooks", &with(json!({ "limit": 1_000 }), query)).await;
+        answer["agent_playbooks"].as_array().unwrap().clone()
+    }
+
+    /// Calls with JSON by PUT.
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, Some(("application/json", body.to_string().into_bytes()))).await
     }
 
     /// Looks until a request is learned by functions that run.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::evaluation::AgentSuccessConfig;
 use super::experiments::{RetrievalExperiment, RetrievalExperimentRecord};
-use super::extractors::{PlaybookExtractor, ProfileExtractor};
+use super::extractors::{Aggregation, PlaybookExtractor, ProfileExtractor};
 use super::migrate;
 use super::operations::{
     ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, Reflection, RetrievalFloor, ToolUse,
@@ -165,18 +165,30 @@ impl Config {
         serde_json::to_value(self).unwrap_or_default()
     }
 
+    /// Clients of the recorded contract do not know settings of ours, and need not as long as nobody set them.
+    fn hide_own_defaults(&self, document: &mut Value) {
+        let extractor = self.user_playbook_extractor_config.as_ref();
+        let is_default = extractor.is_none_or(|extractor| {
+            extractor.aggregation_config.min_distinct_users == Aggregation::default().min_distinct_users
+        });
+        let aggregation = document.pointer_mut("/user_playbook_extractor_config/aggregation_config");
+        if let Some(Value::Object(members)) = aggregation.filter(|_| is_default) {
+            members.shift_remove("min_distinct_users");
+        }
+        if self.reflection_config == Reflection::default()
+            && let Value::Object(members) = document
+        {
+            members.shift_remove("reflection_config");
+        }
+    }
+
     /// The document to show, with the window and stride in force. Contains the secrets, unless masked.
     #[must_use]
     pub fn to_wire(&self) -> Value {
         let mut document = self.to_stored();
         document["window_size"] = self.window().into();
         document["stride_size"] = self.stride().into();
-        // Clients of the recorded contract do not know it, and need not as long as nobody set it.
-        if self.reflection_config == Reflection::default()
-            && let Value::Object(members) = &mut document
-        {
-            members.shift_remove("reflection_config");
-        }
+        self.hide_own_defaults(&mut document);
         document
     }
 }

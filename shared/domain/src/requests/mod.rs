@@ -1,5 +1,7 @@
 //! What each route takes: one struct a route, read by `parse` from a body or a query.
 
+pub mod agent_playbooks;
+pub mod cache;
 mod choices;
 pub mod edits;
 pub mod interactions;
@@ -14,5 +16,6 @@ pub mod sessions;
 mod shared;
 pub mod versions;
 
+pub use cache::InvalidateCache;
 pub use choices::{SearchMode, SearchedEntity, WireStatus};
 pub use shared::StatusFilter;

@@ -96,6 +96,11 @@ list_answer! {
     UserPlaybooksAnswer, user_playbooks: UserPlaybookView, "user playbook"
 }
 
+list_answer! {
+    /// `get_agent_playbooks`, `search_agent_playbooks`.
+    AgentPlaybooksAnswer, agent_playbooks: AgentPlaybookView, "agent playbook"
+}
+
 /// `POST /api/search`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct UnifiedSearchAnswer {
@@ -214,6 +219,15 @@ impl BulkDeletedAnswer {
     }
 }
 
+/// `POST /api/run_playbook_aggregation`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AggregationAnswer {
+    /// Whether it went as asked.
+    pub success: bool,
+    /// In words.
+    pub message: String,
+}
+
 /// `set_config`, `update_config`; nulls are sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConfigAnswer {
@@ -235,6 +249,15 @@ impl ConfigAnswer {
     pub fn unchanged() -> Self {
         Self { success: true, msg: Some("Configuration unchanged".to_owned()) }
     }
+}
+
+/// `POST /api/admin/cache/invalidate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InvalidateCacheAnswer {
+    /// Whether anything was kept of the organisation.
+    pub invalidated: bool,
+    /// The organisation.
+    pub org_id: String,
 }
 
 /// `GET /api/whoami`.
