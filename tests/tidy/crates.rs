@@ -8,7 +8,7 @@ use crate::tree::{none, root};
 
 /// The crates from the lowest layer up. A crate knows only crates of layers below its own.
 const LAYERS: [&[&str]; 8] = [
-    &["domain"],
+    &["clustering", "domain"],
     &["offline", "prompts", "search"],
     &["llm", "store", "wake"],
     &["learning", "recall"],

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::admin::commands::AdminOptions;
+
 /// Memory and self-improvement for AI agents, on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "retrospect", version, about)]
@@ -24,7 +26,7 @@ pub enum Command {
     Serve(ServeOptions),
     /// Shows the main job on built-in conversations, in memory, then goes on serving.
     Demo(DemoOptions),
-    /// Organisations and keys.
+    /// What operators do: organisations, keys, invitations, flags, diagnosis.
     Admin(AdminOptions),
 }
 
@@ -57,50 +59,4 @@ pub struct DemoOptions {
     /// Port to go on serving on; 0 takes a free one.
     #[arg(long, default_value_t = 8081)]
     pub port: u16,
-}
-
-/// Organisations and keys: of a stopped local server, or of a deployment by the name of its table.
-#[derive(Debug, Clone, Args)]
-pub struct AdminOptions {
-    /// Where data live.
-    #[arg(long, default_value = "./.retrospect", env = "RETROSPECT_DATA_DIR", global = true)]
-    pub data_dir: PathBuf,
-    /// The table of a deployment (stack output TableName), reached with the usual AWS credentials.
-    #[arg(long, global = true)]
-    pub table: Option<String>,
-    /// What to do.
-    #[command(subcommand)]
-    pub command: AdminCommand,
-}
-
-/// What an operator does.
-#[derive(Debug, Clone, Subcommand)]
-pub enum AdminCommand {
-    /// Organisations.
-    #[command(subcommand)]
-    Org(OrgCommand),
-    /// API keys.
-    #[command(subcommand)]
-    Key(KeyCommand),
-}
-
-/// Organisations.
-#[derive(Debug, Clone, Subcommand)]
-pub enum OrgCommand {
-    /// Creates an organisation; prints its id.
-    Create {
-        /// Its name; the id is made of it.
-        name: String,
-    },
-}
-
-/// API keys.
-#[derive(Debug, Clone, Subcommand)]
-pub enum KeyCommand {
-    /// Creates a key; prints it once, since only its hash is stored.
-    Create {
-        /// The organisation it admits to.
-        #[arg(long)]
-        org: String,
-    },
 }

@@ -30,6 +30,8 @@ pub async fn run(options: &ServeOptions, say: impl Fn(&str)) -> Result<(), Serve
     let deployment_options =
         Options { open_to_loopback: key.is_none(), environment: runtime::settings::variables() };
     let deployment = Deployment::new(data, Arc::new(SystemClock), &deployment_options)?;
+    // The directory is open in this process alone: workers that held a lease died with an earlier one.
+    deployment.app.services.store.void_earlier_leases();
     if let Some(key) = key {
         seed_key(&deployment.app, key).await?;
     }

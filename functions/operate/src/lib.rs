@@ -17,9 +17,9 @@ const VERSIONS_RESERVE_MS: i64 = 10_000;
 /// Handles a batch of wakes until `deadline_ms`. Says which messages must be delivered again: those that the
 /// infrastructure failed. What models do wrong is recorded with the operation and acknowledged.
 pub async fn handle(app: &Arc<App>, event: SqsEvent, deadline_ms: EpochMillis) -> SqsBatchResponse {
+    // Boxed, since the whole of it is one deep future, more than the compiler follows in one type.
     let response =
-        process_fifo_batch(event, |wake: OperateWake| async move { go_on(app, wake, deadline_ms).await })
-            .await;
+        process_fifo_batch(event, |wake: OperateWake| Box::pin(go_on(app, wake, deadline_ms))).await;
     app.usage.flush(&app.services.store).await;
     response
 }
@@ -34,9 +34,7 @@ async fn go_on(app: &Arc<App>, wake: OperateWake, deadline_ms: EpochMillis) -> R
         tracing::error!(event = "unknown_message_version", version = wake.v);
         return Ok(());
     };
-    // Boxed, since the whole of learning is one deep future, more than the compiler follows in one type.
-    let operated =
-        Box::pin(operate(&app.services, &wake.org, service, &wake.operation_id, deadline_ms)).await;
+    let operated = operate(&app.services, &wake.org, service, &wake.operation_id, deadline_ms).await;
     let operated = operated.map_err(|interrupted| Redeliver(interrupted.to_string()))?;
     tracing::info!(
         event = "operation_looked_at",

@@ -1,5 +1,7 @@
 //! The net beneath the queues: once a minute it finds overdue work that no message woke.
 
+mod stalls;
+
 use std::sync::Arc;
 
 use domain::time::EpochMillis;
@@ -8,6 +10,8 @@ use learning::versions::service_of;
 use runtime::App;
 use store::{DUE_SHARDS, DueEntry, DueOperation, DueUser, DueVersions, StoreError};
 use wake::{OperateWake, WakeReason};
+
+use crate::stalls::{Stalls, park, tend};
 
 /// Work is overdue when it was due this long ago: until then the publish's own wake is on its way. In seconds.
 pub const GRACE_SECONDS: i64 = 30;
@@ -24,10 +28,21 @@ const RESERVE_MS: i64 = 10_000;
 pub struct Swept {
     /// Users and operations that were woken.
     pub woken: usize,
+    /// Users that were taken out of the common index, since their organisation's learning stands still.
+    pub parked: usize,
+    /// Users that were put back into it.
+    pub put_back: usize,
     /// Effects of commits that their handler had left over.
     pub carried_out: usize,
     /// Entries that could not be dealt with; they stay overdue.
     pub failed: usize,
+}
+
+impl Swept {
+    /// Entries that are overdue no more.
+    fn moved(self) -> usize {
+        self.woken + self.parked + self.carried_out
+    }
 }
 
 /// Wakes overdue users and carries out left-over effects, the longest overdue first, until none is left or the
@@ -37,6 +52,7 @@ pub struct Swept {
 /// [`StoreError`] when the index cannot be read; the next sweep tries again.
 pub async fn handle(app: &Arc<App>, deadline_ms: EpochMillis) -> Result<Swept, StoreError> {
     let mut swept = Swept::default();
+    let mut stalls = Stalls::default();
     // Each sweep begins at another shard, so that a full one does not keep the others waiting.
     let first =
         u32::try_from(app.services.clock.now().div_euclid(60).rem_euclid(i64::from(DUE_SHARDS))).unwrap_or(0);
@@ -48,9 +64,12 @@ pub async fn handle(app: &Arc<App>, deadline_ms: EpochMillis) -> Result<Swept, S
             let due_before = app.services.clock.now() - GRACE_SECONDS;
             let due = app.services.store.due_entries(shard, due_before, PAGE_ENTRIES).await?;
             let before = swept;
-            for settled in join_all(due.iter().map(|entry| settle(app, entry))).await {
+            let (held, free) = stalls.separate(app, &due).await;
+            swept.parked += park(app, held, &mut swept.failed).await;
+            for settled in join_all(free.into_iter().map(|entry| settle(app, entry))).await {
                 match settled {
                     Ok(Settled::Woken) => swept.woken += 1,
+                    Ok(Settled::PutBack(many)) => swept.put_back += many,
                     Ok(Settled::CarriedOut) => swept.carried_out += 1,
                     Ok(Settled::Gone) => {}
                     Err(error) => {
@@ -60,7 +79,7 @@ pub async fn handle(app: &Arc<App>, deadline_ms: EpochMillis) -> Result<Swept, S
                 }
             }
             // A page that moved nothing would be read again for ever.
-            let moved = swept.woken + swept.carried_out > before.woken + before.carried_out;
+            let moved = swept.moved() > before.moved();
             if due.len() < PAGE_ENTRIES || !moved {
                 break;
             }
@@ -70,6 +89,8 @@ pub async fn handle(app: &Arc<App>, deadline_ms: EpochMillis) -> Result<Swept, S
         tracing::info!(
             event = "swept",
             woken = swept.woken,
+            parked = swept.parked,
+            put_back = swept.put_back,
             carried_out = swept.carried_out,
             failed = swept.failed,
         );
@@ -79,6 +100,7 @@ pub async fn handle(app: &Arc<App>, deadline_ms: EpochMillis) -> Result<Swept, S
 
 enum Settled {
     Woken,
+    PutBack(usize),
     CarriedOut,
     /// It was not overdue any more.
     Gone,
@@ -86,6 +108,7 @@ enum Settled {
 
 async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
     match entry {
+        DueEntry::Stall(org) => tend(app, org).await,
         DueEntry::User(user) => Ok(if wake(app, user).await? { Settled::Woken } else { Settled::Gone }),
         DueEntry::Outbox(org, id) => {
             let store = &app.services.store;

@@ -52,6 +52,9 @@ pub struct AdmissionPolicy {
     pub session_finished: bool,
     /// Do not aggregate what is learned from this.
     pub skip_aggregation: bool,
+    /// Learn from this even while the organisation's learning stands still.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub override_stall: bool,
 }
 
 impl AdmissionPolicy {

@@ -43,6 +43,12 @@ pub fn utc_minute(at: EpochSeconds) -> Option<String> {
     Some(moment.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
+/// The UTC time in ISO 8601, with as many decimals as it has; `None` outside the years that can be written so.
+#[must_use]
+pub fn utc_timestamp(at: EpochMillis) -> Option<String> {
+    jiff::Timestamp::from_millisecond(at).ok().map(|moment| moment.to_string())
+}
+
 /// The UTC time as `YYYY-MM-DDTHH:MM:SS+00:00`; `None` outside the years that can be written so.
 #[must_use]
 pub fn utc_iso(at: EpochSeconds) -> Option<String> {
@@ -60,5 +66,8 @@ mod tests {
         assert_eq!(utc_minute(1_750_000_000).as_deref(), Some("2025-06-15 15:06 UTC"));
         assert_eq!(utc_iso(1_750_000_000).as_deref(), Some("2025-06-15T15:06:40+00:00"));
         assert_eq!(utc_date(i64::MAX), None);
+        assert_eq!(utc_timestamp(1_750_000_000_679).as_deref(), Some("2025-06-15T15:06:40.679Z"));
+        assert_eq!(utc_timestamp(1_750_000_000_000).as_deref(), Some("2025-06-15T15:06:40Z"));
+        assert_eq!(utc_timestamp(i64::MAX), None);
     }
 }

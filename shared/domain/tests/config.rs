@@ -77,6 +77,22 @@ fn what_is_read_can_be_written_back() {
 }
 
 #[test]
+fn the_revision_of_cited_memories_is_shown_once_it_is_set() {
+    let plain = Config::default();
+    assert!(plain.reflection_config.enabled);
+    assert!(plain.to_wire().get("reflection_config").is_none());
+    let set = changed(plain.merged_with(&json!({"reflection_config": {"post_horizon_size": 0}})));
+    let shown = json!({"enabled": true, "model": null, "post_horizon_size": 0, "max_revisions_per_pass": 8});
+    assert_eq!(set.to_wire()["reflection_config"], shown);
+    assert_eq!(Config::load(&set.to_stored()).unwrap().reflection_config, set.reflection_config);
+    let cleared = changed(set.merged_with(&json!({"reflection_config": null})));
+    assert_eq!(cleared.reflection_config, plain.reflection_config);
+    for wrong in [json!({"max_revisions_per_pass": 0}), json!({"post_horizon_size": -1})] {
+        assert!(plain.merged_with(&json!({"reflection_config": wrong})).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn experiments_are_changed_through_their_own_routes_only() {
     let experiment = json!({"experiment_id": "e1", "holdout_percentage": 10});
     let update = Config::default().merged_with(&json!({"retrieval_experiment_config": experiment}));

@@ -56,6 +56,7 @@ mod tests {
             force: false,
             session_finished: false,
             skip_aggregation: false,
+            override_stall: false,
         }
     }
 
@@ -70,6 +71,7 @@ mod tests {
             learned_profile: learned,
             learned_playbook: learned,
             due_at,
+            due_revision: 0,
             purge_epoch: 0,
             barred: false,
         }

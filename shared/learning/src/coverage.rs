@@ -38,6 +38,15 @@ pub struct Coverage {
     pub playbooks_added: u64,
 }
 
+impl Coverage {
+    /// The coverage of a request whose interactions were deleted.
+    #[must_use]
+    pub fn erased() -> Self {
+        let (state, reason) = (CoverageState::Done, LearningReason::InputsErased);
+        Self { state, reason, error: None, profiles_added: 0, playbooks_added: 0 }
+    }
+}
+
 /// Looks at the request whose interactions have the positions `span`.
 ///
 /// # Errors
@@ -52,6 +61,10 @@ pub async fn coverage(
     let seen = look(services, org, user, span.clone(), policy).await?;
     if seen.reason != LearningReason::WaitingForWindow {
         return Ok(seen);
+    }
+    // Nothing that arrives would change that for a request that is gone.
+    if !services.store.has_document(&UserKeys { org, user }, span.start).await? {
+        return Ok(Coverage::erased());
     }
     // A worker may have finished between the looks at the cursor and at the head.
     look(services, org, user, span, policy).await
@@ -89,7 +102,11 @@ async fn look(
         None => (CoverageState::Done, LearningReason::NotApplicable),
         Some(cursor) => open_state(services, &keys, cursor).await?,
     };
-    let error = open.and_then(|cursor| cursor.last_error);
+    let mut error = open.as_ref().and_then(|cursor| cursor.last_error.clone());
+    if error.is_none() && open.is_some() {
+        // What is not tried at all since learning stands still says so.
+        error = services.stall(org).await?.filter(|stall| stall.stalled).map(|stall| stall.reason);
+    }
     let [profiles_added, playbooks_added] = added;
     Ok(Coverage { state, reason, error, profiles_added, playbooks_added })
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::config::Config;
+use domain::flags::OrgFlags;
 use domain::ids::OrgId;
 use domain::time::Clock;
 use llm::providers::ModelRole;
 use llm::{ChatModel, EmbeddingModel};
-use store::{Store, StoreError, StoredVector};
+use store::{Stall, Store, StoreError, StoredVector};
 use wake::Wakes;
 
 /// New identifiers, from outside so that tests can repeat them.
@@ -24,6 +25,8 @@ pub struct OrgConfig {
     pub version: i64,
     /// The configuration.
     pub config: Arc<Config>,
+    /// What the deployment has switched on for the organisation.
+    pub flags: OrgFlags,
 }
 
 /// Why an organisation's settings or models are not at hand.
@@ -51,6 +54,17 @@ pub trait OrgServices: Send + Sync {
     /// # Errors
     /// [`OrgServicesError`].
     async fn chat(&self, org: &OrgId, role: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError>;
+
+    /// The chat model of this name, with what the configuration says of a role in all other respects.
+    ///
+    /// # Errors
+    /// [`OrgServicesError`].
+    async fn chat_named(
+        &self,
+        org: &OrgId,
+        role: ModelRole,
+        model: &str,
+    ) -> Result<Arc<dyn ChatModel>, OrgServicesError>;
 
     /// The embedding model.
     ///
@@ -87,5 +101,21 @@ pub struct Services {
 impl std::fmt::Debug for Services {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Services")
+    }
+}
+
+impl Services {
+    /// Why an organisation's learning stands still, if it does. A damaged note of it holds nobody up.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn stall(&self, org: &OrgId) -> Result<Option<Stall>, StoreError> {
+        match self.store.stall(org).await {
+            Err(error @ StoreError::Corrupt { .. }) => {
+                tracing::error!(event = "stall_unreadable", org = org.as_str(), %error);
+                Ok(None)
+            }
+            other => other,
+        }
     }
 }

@@ -17,9 +17,12 @@ pub mod error;
 pub mod http;
 mod json_repair;
 mod json_text;
+#[cfg(test)]
+mod log_tests;
 pub mod meter;
 pub mod offline_adapter;
 pub mod providers;
+pub mod reset;
 pub mod resolve;
 pub mod resolved;
 pub mod retry;

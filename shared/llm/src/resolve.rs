@@ -3,6 +3,9 @@
 //! Order: the organisation's custom endpoint (completions only); a model name from the organisation or the
 //! deployment, routed by its prefix; the organisation's keys; the operator's endpoint; the operator's keys;
 //! nothing. What is found first decides; a mistake in it is an error and not a reason to look further.
+//!
+//! The deployment's name is passed over for an organisation that brought keys, none of them for that model: who
+//! brings a provider wants no other to see the conversations.
 
 use crate::addresses::AddressPolicy;
 use crate::providers::{ModelRole, PROVIDERS, WireFormat};
@@ -157,13 +160,18 @@ enum Chosen {
 }
 
 fn choose(settings: &ProviderSettings, role: ModelRole) -> Result<Chosen, ResolveError> {
-    let site = settings.site_models.get(&role).map(String::as_str);
-    if let Some(name) = settings.org.models.get(role).or_else(|| filled(site)) {
+    if let Some(name) = settings.org.models.get(role) {
         return by_model_name(settings, role, name);
     }
     let org = PROVIDERS
         .iter()
         .find_map(|provider| Some((provider.model(role)?, org_route(settings, provider, role)?)));
+    let site = settings.site_models.get(&role).map(String::as_str);
+    let org_has_key =
+        |name| provider_of(name).is_some_and(|provider| org_route_named(settings, provider).is_some());
+    if let Some(name) = filled(site).filter(|name| org.is_none() || org_has_key(name)) {
+        return by_model_name(settings, role, name);
+    }
     if let Some((model, route)) = org {
         let model = without_prefix(&route, model);
         return Ok(Chosen::Route(route, model));

@@ -115,7 +115,8 @@ impl Retries {
                     if killed > HARD_TIMEOUT_RETRIES_MAX {
                         return Err(error);
                     }
-                    tracing::warn!(event = "llm_hard_timeout_retry", attempt = tried + 1);
+                    let timeout = bounds.timeout.as_secs();
+                    tracing::warn!(event = "llm_hard_timeout_retry", attempt = tried + 1, timeout);
                     error
                 }
                 Attempt::Late(error) => return Err(error),

@@ -41,7 +41,8 @@ impl RetryingChat {
     }
 
     async fn ask_all(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
-        let mut result = Self::ask(&self.primary, request, RETRIES_MAX).await;
+        let retries_max = request.retries_max.unwrap_or(RETRIES_MAX);
+        let mut result = Self::ask(&self.primary, request, retries_max).await;
         for fallback in &self.fallbacks {
             if result.is_ok() {
                 break;
@@ -67,9 +68,9 @@ impl ChatModel for RetryingChat {
             event = "llm_request_start",
             model,
             purpose = request.purpose,
-            timeout_seconds = request.timeout.as_secs(),
+            timeout = request.timeout.as_secs(),
             has_response_format = request.response_schema.is_some(),
-            num_retries = RETRIES_MAX,
+            num_retries = request.retries_max.unwrap_or(RETRIES_MAX),
             fallbacks = self.fallbacks.len(),
         );
         let clock = &self.primary.1.clock;

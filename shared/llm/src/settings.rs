@@ -68,6 +68,19 @@ pub struct ModelNames {
 }
 
 impl ModelNames {
+    /// Sets the name for a role and those that share it.
+    pub fn put(&mut self, role: ModelRole, name: &str) {
+        let place = match role {
+            ModelRole::Generation | ModelRole::Evaluation | ModelRole::ExtractionAgent => {
+                &mut self.generation
+            }
+            ModelRole::ShouldRun => &mut self.should_run,
+            ModelRole::PreRetrieval => &mut self.pre_retrieval,
+            ModelRole::Embedding => &mut self.embedding,
+        };
+        *place = Some(name.to_owned());
+    }
+
     pub(crate) fn get(&self, role: ModelRole) -> Option<&str> {
         let name = match role {
             ModelRole::Generation | ModelRole::Evaluation | ModelRole::ExtractionAgent => &self.generation,

@@ -67,7 +67,12 @@ where
         Ok(value) => return Ok(value),
         Err(problem) => problem,
     };
-    tracing::warn!(event = "llm_parse_retry", purpose = request.purpose, problem = problem.for_log);
+    tracing::warn!(
+        event = "llm_parse_retry",
+        model = answer.model,
+        purpose = request.purpose,
+        problem = problem.for_log,
+    );
     if let Some(text) = answer.text.filter(|text| !text.trim().is_empty()) {
         request.messages.push(Message::assistant(text));
     }

@@ -141,7 +141,12 @@ where
                 );
             }
             Err(ToolLoopError::Model(error)) => {
-                tracing::warn!(event = "tool_loop_llm_error", error_type = error.class());
+                tracing::warn!(
+                    event = "tool_loop_llm_error",
+                    model = model.model_name(),
+                    purpose = request.purpose,
+                    error_type = error.class(),
+                );
                 return Err(ToolLoopError::Model(error));
             }
             other => return other,

@@ -172,6 +172,8 @@ pub struct ChatRequest {
     pub timeout: Duration,
     /// When the answer is of no use any more, over all tries.
     pub deadline: Option<EpochMillis>,
+    /// Tries after the first, if other than usual.
+    pub retries_max: Option<u32>,
 }
 
 impl ChatRequest {
@@ -189,6 +191,7 @@ impl ChatRequest {
             max_output_tokens: None,
             timeout: DEFAULT_TIMEOUT,
             deadline: None,
+            retries_max: None,
         }
     }
 }

@@ -7,7 +7,7 @@
 use minijinja::{Error, ErrorKind, Value};
 
 /// The names that a template may use. All of them are made harmless inside every block.
-pub const BLOCK_NAMES: [&str; 8] = [
+pub const BLOCK_NAMES: [&str; 15] = [
     "conversation",
     "comparisons",
     "existing_profiles",
@@ -16,6 +16,13 @@ pub const BLOCK_NAMES: [&str; 8] = [
     "new_playbooks",
     "agent_tools",
     "agent_context",
+    "window_interactions",
+    "cited_profiles",
+    "cited_playbooks",
+    "citation_context",
+    "memory_to_tag",
+    "text_to_expand",
+    "candidates",
 ];
 
 /// What stands for `<` where it would have opened or closed a block.

@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::PromptBank;
 
 /// Every prompt with the variables that its callers pass.
-const PROMPTS: [(&str, &[&str]); 11] = [
+const PROMPTS: [(&str, &[&str]); 15] = [
     (
         "profile_should_generate",
         &["agent_context_prompt", "should_extract_profile_prompt", "new_interactions"],
@@ -32,10 +32,34 @@ const PROMPTS: [(&str, &[&str]); 11] = [
     ("playbook_extraction_context_expert", &["agent_context_prompt", "extraction_definition_prompt"]),
     ("playbook_extraction_main_expert", &["comparison_pairs"]),
     ("playbook_consolidation", &["new_playbook_count", "new_playbooks", "existing_playbooks"]),
+    (
+        "memory_reflection",
+        &[
+            "agent_context",
+            "window_interactions_json",
+            "cited_profiles_json",
+            "cited_user_playbooks_json",
+            "per_citation_context_json",
+        ],
+    ),
+    ("tagging", &["tagging_definition_prompt", "content"]),
+    ("document_expansion", &["content"]),
+    (
+        "playbook_candidate_review",
+        &[
+            "agent_context_prompt",
+            "playbook_definition",
+            "tool_context",
+            "interaction_context",
+            "artifact_availability",
+            "candidates",
+            "existing_playbooks",
+        ],
+    ),
 ];
 
 /// Variables that hold what users, agents and tools wrote.
-const DATA: [&str; 7] = [
+const DATA: [&str; 14] = [
     "new_interactions",
     "interactions",
     "comparison_pairs",
@@ -43,6 +67,13 @@ const DATA: [&str; 7] = [
     "new_profiles",
     "new_playbooks",
     "existing_playbooks",
+    "window_interactions_json",
+    "cited_profiles_json",
+    "cited_user_playbooks_json",
+    "per_citation_context_json",
+    "content",
+    "interaction_context",
+    "candidates",
 ];
 
 fn render(id: &str, variables: &[&str], value: &dyn Fn(&str) -> Value) -> String {

@@ -17,6 +17,7 @@ use crate::orgs::Orgs;
 use crate::process::{Process, ProcessReport, Waiters};
 use crate::secrets::Secrets;
 use crate::settings::{Settings, SettingsError};
+use crate::site::SiteVars;
 use crate::usage::UsageBuffer;
 
 /// Everything that handlers use.
@@ -28,6 +29,8 @@ pub struct App {
     pub services: Services,
     /// Configuration and models per organisation.
     pub orgs: Arc<Orgs>,
+    /// The deployment's variables: feature flags, default models.
+    pub site: Arc<SiteVars>,
     /// Loaded memories.
     pub recall: Recall,
     /// Vectors of recent queries.
@@ -89,7 +92,8 @@ impl App {
         #[cfg(feature = "bedrock")]
         let models = models.with_aws(aws.clone());
         let secrets = Secrets::new(aws_sdk_kms::Client::new(&aws), settings.kms_key.clone());
-        let orgs = Arc::new(Orgs::new(store.clone(), secrets, settings.clone(), models));
+        let site = Arc::new(SiteVars::new(store.clone()));
+        let orgs = Arc::new(Orgs::new(store.clone(), secrets, settings.clone(), models, Arc::clone(&site)));
         let wakes = Wakes::new(aws_sdk_sqs::Client::new(&aws), settings.queues.clone());
         let org_services: Arc<dyn OrgServices> = orgs.clone();
         let services = Services { store: store.clone(), wakes, clock, ids, orgs: org_services };
@@ -97,6 +101,7 @@ impl App {
             settings,
             services,
             orgs,
+            site,
             recall: Recall::new(store),
             query_vectors: QueryVectors::default(),
             served: ServedLearnings::new(),

@@ -45,6 +45,25 @@ impl PresentedKey {
     }
 }
 
+/// What operators call a key: its beginning, or the beginning of the hash of one that they chose. Neither admits.
+#[must_use]
+pub fn shown_name(lookup: &str) -> String {
+    match lookup.split_once('#') {
+        Some(("id", id)) => format!("{PREFIX}{id}"),
+        Some((kind, hash)) => format!("{kind}:{}", hash.get(..12).unwrap_or(hash)),
+        None => lookup.to_owned(),
+    }
+}
+
+/// What a key is found by, from the key itself or from what [`shown_name`] makes of one of our own.
+#[must_use]
+pub fn lookup_of(named: &str) -> String {
+    match named.strip_prefix(PREFIX).filter(|id| is_key_id(id)) {
+        Some(id) => format!("id#{id}"),
+        None => PresentedKey::read(named).lookup,
+    }
+}
+
 fn is_key_id(id: &str) -> bool {
     id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -78,6 +97,19 @@ mod tests {
         other.pop();
         assert_eq!(PresentedKey::read(&other).lookup, record.lookup);
         assert!(!matches(&PresentedKey::read(&other), &record.secret_hash));
+    }
+
+    #[test]
+    fn a_key_is_found_by_its_name_too() {
+        let key = "rk_aaaaaaaa0000_secret";
+        let lookup = PresentedKey::read(key).lookup;
+        assert_eq!(shown_name(&lookup), "rk_aaaaaaaa0000");
+        for named in [key, "rk_aaaaaaaa0000"] {
+            assert_eq!(lookup_of(named), lookup, "{named}");
+        }
+        let chosen = PresentedKey::read("golden-secret").lookup;
+        assert_eq!(lookup_of("golden-secret"), chosen);
+        assert_eq!(shown_name(&chosen), format!("sha:{}", &hash_hex("golden-secret")[..12]));
     }
 
     #[test]

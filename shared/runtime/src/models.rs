@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use domain::config::{Config, SecretString};
+use domain::site_vars::LlmModelSetting;
 use llm::meter::{Meter, MeteredChat};
 use llm::offline_adapter::{OfflineChat, OfflineEmbedding};
+use llm::providers::ModelRole;
 use llm::secret::Secret;
 use llm::settings::{AzureSettings, CustomEndpoint, ModelNames, OrgModels, ProviderSettings};
 use llm::{ChatModel, EmbeddingModel};
@@ -13,13 +15,30 @@ use llm::{ChatModel, EmbeddingModel};
 use crate::settings::Settings;
 
 /// What the resolution of providers reads.
-pub(crate) fn provider_settings(config: &Config, settings: &Settings) -> ProviderSettings {
+pub(crate) fn provider_settings(
+    config: &Config,
+    site: &LlmModelSetting,
+    settings: &Settings,
+) -> ProviderSettings {
     ProviderSettings {
         org: org_models(config),
-        site_models: BTreeMap::new(),
+        site_models: site_models(site),
         environment: settings.environment.clone(),
         allow_private_addresses: settings.allow_private_addresses,
     }
+}
+
+/// The deployment's choice by role. The extraction agent goes with generation, as everywhere.
+pub(crate) fn site_models(site: &LlmModelSetting) -> BTreeMap<ModelRole, String> {
+    let names = [
+        (ModelRole::Generation, &site.generation),
+        (ModelRole::ExtractionAgent, &site.generation),
+        (ModelRole::Evaluation, &site.evaluation),
+        (ModelRole::ShouldRun, &site.should_run),
+        (ModelRole::PreRetrieval, &site.pre_retrieval),
+        (ModelRole::Embedding, &site.embedding),
+    ];
+    names.into_iter().filter_map(|(role, name)| Some((role, name.clone()?))).collect()
 }
 
 fn org_models(config: &Config) -> OrgModels {

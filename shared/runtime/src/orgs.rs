@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use domain::config::Config;
 use domain::ids::OrgId;
+use domain::site_vars::LlmModelSetting;
 use domain::time::EpochSeconds;
 use learning::services::{OrgConfig, OrgServices, OrgServicesError};
 use llm::providers::ModelRole;
@@ -18,6 +19,8 @@ use store::{ConfigConflict, Store, StoreError, StoredConfig, StoredVector};
 use crate::models::{offline_chat, offline_embedding, provider_settings};
 use crate::secrets::{SealedSecrets, Secrets, SecretsError};
 use crate::settings::Settings;
+use crate::site::SiteVars;
+use crate::stalls::StallWatch;
 
 /// How long a configuration is used without looking whether it changed, in seconds.
 pub const CONFIG_SECONDS_MAX: i64 = 5;
@@ -49,14 +52,33 @@ pub enum SaveError {
     Org(#[from] OrgError),
 }
 
+/// A role, and the name that was asked for instead of the role's own.
+type ModelKey = (ModelRole, Option<String>);
+
 /// Configuration and models of one organisation, all of the same version.
 pub struct LoadedOrg {
     /// 0 while the organisation uses the defaults.
     pub version: i64,
     /// The configuration, secrets included.
     pub config: Arc<Config>,
-    models: Mutex<HashMap<ModelRole, Arc<dyn ChatModel>>>,
-    embedding: Mutex<Option<Arc<dyn EmbeddingModel>>>,
+    models: Mutex<ChosenModels>,
+}
+
+/// Models under one choice of the deployment: another choice drops them.
+#[derive(Default)]
+struct ChosenModels {
+    site: LlmModelSetting,
+    chat: HashMap<ModelKey, Arc<dyn ChatModel>>,
+    embedding: Option<Arc<dyn EmbeddingModel>>,
+}
+
+impl ChosenModels {
+    fn under(&mut self, site: &LlmModelSetting) -> &mut Self {
+        if self.site != *site {
+            *self = Self { site: site.clone(), ..Self::default() };
+        }
+        self
+    }
 }
 
 impl std::fmt::Debug for LoadedOrg {
@@ -67,7 +89,7 @@ impl std::fmt::Debug for LoadedOrg {
 
 impl LoadedOrg {
     fn new(version: i64, config: Config) -> Self {
-        Self { version, config: Arc::new(config), models: Mutex::default(), embedding: Mutex::default() }
+        Self { version, config: Arc::new(config), models: Mutex::default() }
     }
 }
 
@@ -77,6 +99,8 @@ pub struct Orgs {
     secrets: Secrets,
     settings: Settings,
     models: llm::connect::Models,
+    site: Arc<SiteVars>,
+    stalls: Arc<StallWatch>,
     loaded: Mutex<HashMap<OrgId, (EpochSeconds, Arc<LoadedOrg>)>>,
 }
 
@@ -89,8 +113,15 @@ impl std::fmt::Debug for Orgs {
 impl Orgs {
     /// Nothing loaded yet.
     #[must_use]
-    pub fn new(store: Store, secrets: Secrets, settings: Settings, models: llm::connect::Models) -> Self {
-        Self { store, secrets, settings, models, loaded: Mutex::default() }
+    pub fn new(
+        store: Store,
+        secrets: Secrets,
+        settings: Settings,
+        models: llm::connect::Models,
+        site: Arc<SiteVars>,
+    ) -> Self {
+        let stalls = Arc::new(StallWatch::new(store.clone()));
+        Self { store, secrets, settings, models, site, stalls, loaded: Mutex::default() }
     }
 
     /// The configuration in force, at most [`CONFIG_SECONDS_MAX`] old.
@@ -127,6 +158,11 @@ impl Orgs {
         Ok(loaded)
     }
 
+    /// Forgets what is loaded of an organisation in this process; whether there was anything.
+    pub fn evict(&self, org: &OrgId) -> bool {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).remove(org).is_some()
+    }
+
     /// Stores a configuration, if the stored one still is at `version`.
     ///
     /// # Errors
@@ -159,7 +195,7 @@ impl Orgs {
     /// [`OrgError`] when the configuration is not at hand.
     pub async fn embedding_or_local(&self, org: &OrgId) -> Result<Arc<dyn EmbeddingModel>, OrgError> {
         let loaded = self.load(org).await?;
-        match self.embedding_of(org, &loaded) {
+        match self.embedding_of(org, &loaded, &self.site.read().await.models) {
             Ok(model) => Ok(model),
             Err(error) => {
                 tracing::warn!(event = "embedding_model_unusable", org = org.as_str(), error);
@@ -182,19 +218,25 @@ impl Orgs {
         Ok(stored_vectors(model.as_ref(), texts).await)
     }
 
-    fn embedding_of(&self, org: &OrgId, loaded: &LoadedOrg) -> Result<Arc<dyn EmbeddingModel>, String> {
-        let mut slot = loaded.embedding.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(model) = &*slot {
+    fn embedding_of(
+        &self,
+        org: &OrgId,
+        loaded: &LoadedOrg,
+        site: &LlmModelSetting,
+    ) -> Result<Arc<dyn EmbeddingModel>, String> {
+        let mut models = loaded.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let chosen = models.under(site);
+        if let Some(model) = &chosen.embedding {
             return Ok(Arc::clone(model));
         }
-        let settings = provider_settings(&loaded.config, &self.settings);
+        let settings = provider_settings(&loaded.config, site, &self.settings);
         let model = match resolve_embedding(&settings).map_err(|error| error.to_string())? {
             Resolved::Hosted(resolved) => {
                 self.models.embedding(org, &resolved).map_err(|error| error.to_string())?
             }
             Resolved::Offline => offline_embedding(),
         };
-        *slot = Some(Arc::clone(&model));
+        chosen.embedding = Some(Arc::clone(&model));
         Ok(model)
     }
 
@@ -202,13 +244,20 @@ impl Orgs {
         &self,
         org: &OrgId,
         loaded: &LoadedOrg,
+        site: &LlmModelSetting,
         role: ModelRole,
+        name: Option<&str>,
     ) -> Result<Arc<dyn ChatModel>, String> {
         let mut models = loaded.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(model) = models.get(&role) {
+        let chosen = models.under(site);
+        let key = (role, name.map(str::to_owned));
+        if let Some(model) = chosen.chat.get(&key) {
             return Ok(Arc::clone(model));
         }
-        let settings = provider_settings(&loaded.config, &self.settings);
+        let mut settings = provider_settings(&loaded.config, site, &self.settings);
+        if let Some(name) = name {
+            settings.org.models.put(role, name);
+        }
         let model = match resolve_chat(&settings, role).map_err(|error| error.to_string())? {
             Resolved::Hosted(resolved) => {
                 let fallbacks = resolve_fallbacks(&settings).map_err(|error| error.to_string())?;
@@ -216,7 +265,8 @@ impl Orgs {
             }
             Resolved::Offline => offline_chat(self.models.meter(org)),
         };
-        models.insert(role, Arc::clone(&model));
+        let model = self.stalls.watch(model, org, role, loaded.version);
+        chosen.chat.insert(key, Arc::clone(&model));
         Ok(model)
     }
 
@@ -267,12 +317,25 @@ async fn stored_vectors(model: &dyn EmbeddingModel, texts: &[String]) -> Vec<Opt
 impl OrgServices for Orgs {
     async fn config(&self, org: &OrgId) -> Result<OrgConfig, OrgServicesError> {
         let loaded = self.load(org).await.map_err(services_error)?;
-        Ok(OrgConfig { version: loaded.version, config: Arc::clone(&loaded.config) })
+        let flags = self.site.read().await.flags.of(org);
+        Ok(OrgConfig { version: loaded.version, config: Arc::clone(&loaded.config), flags })
     }
 
     async fn chat(&self, org: &OrgId, role: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
         let loaded = self.load(org).await.map_err(services_error)?;
-        self.chat_of(org, &loaded, role).map_err(OrgServicesError::Configuration)
+        let site = self.site.read().await;
+        self.chat_of(org, &loaded, &site.models, role, None).map_err(OrgServicesError::Configuration)
+    }
+
+    async fn chat_named(
+        &self,
+        org: &OrgId,
+        role: ModelRole,
+        model: &str,
+    ) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
+        let loaded = self.load(org).await.map_err(services_error)?;
+        let site = self.site.read().await;
+        self.chat_of(org, &loaded, &site.models, role, Some(model)).map_err(OrgServicesError::Configuration)
     }
 
     async fn embedding(&self, org: &OrgId) -> Result<Arc<dyn EmbeddingModel>, OrgServicesError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::ids::OrgId;
 use domain::time::utc_date;
@@ -15,10 +15,17 @@ pub const FLUSH_SECONDS: i64 = 60;
 type Totals = BTreeMap<(OrgId, &'static str, String), UsageTotals>;
 
 /// What was used since the last flush.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct UsageBuffer {
     totals: Mutex<Totals>,
     flushed_at: AtomicI64,
+    watcher: Mutex<Option<Arc<dyn UsageSink>>>,
+}
+
+impl std::fmt::Debug for UsageBuffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("UsageBuffer")
+    }
 }
 
 impl UsageSink for UsageBuffer {
@@ -34,6 +41,10 @@ impl UsageSink for UsageBuffer {
             outcome = record.outcome,
             duration_ms = record.duration_ms,
         );
+        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(watcher) = watcher {
+            watcher.record(record.clone());
+        }
         let mut totals = self.totals();
         let entry = totals.entry((record.org, record.purpose, record.model)).or_default();
         entry.calls += 1;
@@ -44,6 +55,11 @@ impl UsageSink for UsageBuffer {
 }
 
 impl UsageBuffer {
+    /// Tells `watcher` of every call too, from now on, in place of whoever watched before.
+    pub fn watch(&self, watcher: Arc<dyn UsageSink>) {
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+    }
+
     fn totals(&self) -> MutexGuard<'_, Totals> {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -65,6 +65,10 @@ pub(crate) const EPOCH: &str = "ep";
 pub(crate) const UNTIL: &str = "unt";
 /// Version of a user's memory: raised by whatever changes a profile or playbook.
 pub(crate) const MEMORY_VERSION: &str = "mv";
+/// Raised by whatever makes a user due without a publish: a worker that read the head before looks again.
+pub(crate) const DUE_REVISION: &str = "dr";
+/// On a request: its session was declared over after it was stored.
+pub(crate) const FINISHED: &str = "fin";
 /// Eligible interactions per kind that were admitted, and that were learned from.
 pub(crate) const ADMITTED_PROFILE: &str = "ap";
 pub(crate) const ADMITTED_PLAYBOOK: &str = "ab";

@@ -10,6 +10,32 @@ use crate::attributes::{DOCUMENT, ItemBuilder, ItemReader, VERSION, number};
 use crate::error::StoreError;
 use crate::keys::{UserKeys, padded, window_prefix};
 
+/// Whose progress a cursor tells: that of a kind of learning, or of the revision of cited memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CursorName {
+    /// A kind of learning.
+    Learning(LearningKind),
+    /// The revision of memories that the agent cited.
+    Reflection,
+}
+
+impl CursorName {
+    /// The name in keys.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Learning(kind) => kind.as_str(),
+            Self::Reflection => "reflection",
+        }
+    }
+}
+
+impl From<LearningKind> for CursorName {
+    fn from(kind: LearningKind) -> Self {
+        Self::Learning(kind)
+    }
+}
+
 /// Progress of one kind of learning for one user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -59,12 +85,16 @@ pub struct WindowReceipt {
 }
 
 impl Store {
-    /// The cursor of one kind; a fresh one before the first window.
+    /// The cursor of this name; a fresh one before the first window.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or the item is damaged.
-    pub async fn cursor(&self, keys: &UserKeys<'_>, kind: LearningKind) -> Result<Cursor, StoreError> {
-        let Some(item) = self.get(&keys.cursor(kind)).await? else { return Ok(Cursor::default()) };
+    pub async fn cursor(
+        &self,
+        keys: &UserKeys<'_>,
+        name: impl Into<CursorName> + Send,
+    ) -> Result<Cursor, StoreError> {
+        let Some(item) = self.get(&keys.cursor(name.into())).await? else { return Ok(Cursor::default()) };
         let reader = ItemReader(&item);
         let mut cursor: Cursor = reader.json(DOCUMENT)?;
         cursor.version = reader.number(VERSION)?;
@@ -78,15 +108,16 @@ impl Store {
     pub async fn save_cursor(
         &self,
         keys: &UserKeys<'_>,
-        kind: LearningKind,
+        name: impl Into<CursorName> + Send,
         cursor: &mut Cursor,
     ) -> Result<bool, StoreError> {
-        let item = cursor_item(keys, kind, cursor)?;
+        let name = name.into();
+        let item = cursor_item(keys, name, cursor)?;
         let (condition, values) = cursor_condition(cursor.version);
         let saved = self.put_one(item, Some(&condition), values).await?;
         let next = Cursor { version: cursor.version + 1, ..cursor.clone() };
         // It may be ours already, when the answer to an earlier try of the SDK was lost.
-        let saved = saved || self.cursor(keys, kind).await? == next;
+        let saved = saved || self.cursor(keys, name).await? == next;
         if saved {
             *cursor = next;
         }
@@ -100,11 +131,11 @@ impl Store {
     pub async fn window_receipts(
         &self,
         keys: &UserKeys<'_>,
-        kind: LearningKind,
+        name: impl Into<CursorName> + Send,
         from: i64,
     ) -> Result<Vec<WindowReceipt>, StoreError> {
         let partition = keys.partition();
-        let prefix = window_prefix(kind);
+        let prefix = window_prefix(name.into());
         let range =
             Range { from: format!("{prefix}{}", padded(from + 1)), ..Range::prefix(&partition, &prefix) };
         let items = self.query_all(range).await?;
@@ -115,12 +146,12 @@ impl Store {
 /// The item of a cursor, one version up.
 pub(crate) fn cursor_item(
     keys: &UserKeys<'_>,
-    kind: LearningKind,
+    name: CursorName,
     cursor: &Cursor,
 ) -> Result<crate::attributes::Item, StoreError> {
     let document = serde_json::to_string(cursor)
         .map_err(|error| StoreError::Refused { operation: "encode cursor", detail: error.to_string() })?;
-    Ok(ItemBuilder::new(&keys.cursor(kind))
+    Ok(ItemBuilder::new(&keys.cursor(name))
         .text(DOCUMENT, &document)
         .number(VERSION, cursor.version + 1)
         .build())

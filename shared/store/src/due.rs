@@ -5,11 +5,12 @@ use domain::operations::OperationService;
 use domain::time::EpochSeconds;
 
 use crate::Store;
-use crate::attributes::{COUNT, DUE_AT, DUE_PK, Item, ItemReader, PK, SK, number, text};
+use crate::attributes::{COUNT, DUE_AT, DUE_PK, DUE_REVISION, Item, ItemReader, PK, SK, number, text};
 use crate::error::StoreError;
 use crate::keys::UserKeys;
 use crate::operations;
 use crate::outbox;
+use crate::stalls;
 use crate::transaction::Expression;
 use crate::version_operations::{self, DueVersions};
 
@@ -35,6 +36,8 @@ pub enum DueEntry {
     User(DueUser),
     /// An effect that its handler left over: organisation and id.
     Outbox(OrgId, String),
+    /// An organisation whose learning stands still, or did.
+    Stall(OrgId),
     /// A change of versions that nobody is at.
     Versions(DueVersions),
     /// A batch operation that does not get on, or that was put off until now.
@@ -74,20 +77,40 @@ impl Store {
         now: EpochSeconds,
         limit: usize,
     ) -> Result<Vec<DueEntry>, StoreError> {
+        self.due_in(&format!("due#{shard}"), now, limit, due_entry).await
+    }
+
+    /// Users of one partition that were due by `now`, as [`Self::due_entries`].
+    pub(crate) async fn due_users(
+        &self,
+        partition: &str,
+        now: EpochSeconds,
+        limit: usize,
+    ) -> Result<Vec<DueUser>, StoreError> {
+        self.due_in(partition, now, limit, due_user).await
+    }
+
+    async fn due_in<T>(
+        &self,
+        partition: &str,
+        now: EpochSeconds,
+        limit: usize,
+        read: impl Fn(&Item) -> Option<T>,
+    ) -> Result<Vec<T>, StoreError> {
         let query = self
             .dynamo
             .query()
             .table_name(&self.table)
             .index_name("due")
             .key_condition_expression(format!("{DUE_PK} = :pk AND {DUE_AT} <= :now"))
-            .expression_attribute_values(":pk", text(&format!("due#{shard}")))
+            .expression_attribute_values(":pk", text(partition))
             .expression_attribute_values(":now", number(now))
             .limit(i32::try_from(limit.max(1)).unwrap_or(i32::MAX));
         let (mut found, mut start) = (Vec::new(), None);
         loop {
             let page = query.clone().set_exclusive_start_key(start).send().await;
             let page = page.map_err(|error| StoreError::from_sdk("Query", error))?;
-            found.extend(page.items().iter().filter_map(due_entry).take(limit - found.len()));
+            found.extend(page.items().iter().filter_map(&read).take(limit - found.len()));
             start = page.last_evaluated_key;
             // Entries of a kind that this version does not know take no places.
             if found.len() == limit || start.is_none() {
@@ -115,11 +138,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the table fails.
     pub async fn set_due(&self, keys: &UserKeys<'_>, at: EpochSeconds) -> Result<(), StoreError> {
-        let expression = Expression::new(format!("SET {DUE_AT} = :at, {DUE_PK} = :shard"))
+        let update = format!("SET {DUE_AT} = :at, {DUE_PK} = :shard ADD {DUE_REVISION} :one");
+        let expression = Expression::new(update)
             .condition(format!(
                 "attribute_exists({COUNT}) AND (attribute_not_exists({DUE_AT}) OR {DUE_AT} > :at)"
             ))
             .value(":at", number(at))
+            .value(":one", number(1))
             .value(":shard", text(&partition(keys.user)));
         self.update_one(&keys.head(), expression).await?;
         Ok(())
@@ -130,6 +155,9 @@ impl Store {
 fn due_entry(item: &Item) -> Option<DueEntry> {
     if let Some((org, id)) = outbox::parse_key(item) {
         return Some(DueEntry::Outbox(org, id));
+    }
+    if let Some(org) = stalls::parse_key(item) {
+        return Some(DueEntry::Stall(org));
     }
     if let Some(versions) = version_operations::parse_key(item) {
         return Some(DueEntry::Versions(versions));

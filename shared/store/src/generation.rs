@@ -177,8 +177,8 @@ impl Store {
         if let Some((cursor, receipt)) = &commit.cursor {
             let (condition, values) = cursor_condition(cursor.version);
             let expression = Expression { values, ..Expression::default() }.condition(condition);
-            transaction.put_if(self, cursor_item(keys, commit.kind, cursor)?, expression);
-            let receipt = ItemBuilder::new(&keys.window(commit.kind, receipt.end))
+            transaction.put_if(self, cursor_item(keys, commit.kind.into(), cursor)?, expression);
+            let receipt = ItemBuilder::new(&keys.window(commit.kind.into(), receipt.end))
                 .text(DOCUMENT, &encode(receipt)?)
                 .build();
             transaction.create(self, receipt);

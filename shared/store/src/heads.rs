@@ -8,8 +8,8 @@ use domain::time::EpochSeconds;
 
 use crate::Store;
 use crate::attributes::{
-    ADMITTED_PLAYBOOK, ADMITTED_PROFILE, BARRIER, COUNT, DUE_AT, DUE_PK, Item, ItemReader, LEARNED_PLAYBOOK,
-    LEARNED_PROFILE, PURGE_EPOCH, USER, USER_NUMBER, USER_NUMBER_BASE, number, text,
+    ADMITTED_PLAYBOOK, ADMITTED_PROFILE, BARRIER, COUNT, DUE_AT, DUE_PK, DUE_REVISION, Item, ItemReader,
+    LEARNED_PLAYBOOK, LEARNED_PROFILE, PURGE_EPOCH, USER, USER_NUMBER, USER_NUMBER_BASE, number, text,
 };
 use crate::due;
 use crate::error::StoreError;
@@ -37,6 +37,8 @@ pub struct Head {
     pub learned_playbook: i64,
     /// When a worker should look; `None` when there is nothing to look for.
     pub due_at: Option<EpochSeconds>,
+    /// Raised by whatever makes the user due without a publish.
+    pub due_revision: i64,
     /// Raised by erasures and deletions of inputs.
     pub purge_epoch: i64,
     /// Whether the user is being erased: nothing may be written.
@@ -56,6 +58,7 @@ impl Head {
             learned_profile: reader.count(LEARNED_PROFILE),
             learned_playbook: reader.count(LEARNED_PLAYBOOK),
             due_at: reader.number_opt(DUE_AT),
+            due_revision: reader.count(DUE_REVISION),
             purge_epoch: reader.count(PURGE_EPOCH),
             barred: reader.mark(BARRIER),
         })
@@ -85,6 +88,8 @@ impl Head {
 pub struct FinishHead {
     /// The count that the worker saw: if more was published since, it must look again.
     pub seen_count: i64,
+    /// The revision that it saw: if it was raised since, it must look again.
+    pub seen_revision: i64,
     /// Eligible interactions learned from.
     pub learned_profile: i64,
     /// Eligible interactions learned from.
@@ -117,7 +122,7 @@ impl Store {
         Ok(ids.map(|id| (UserHash::of(&id), id)).collect())
     }
 
-    /// Moves or clears the due time; `false` when something was published meanwhile.
+    /// Moves or clears the due time; `false` when something was published, or made the user due, meanwhile.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails.
@@ -128,7 +133,8 @@ impl Store {
             None => format!("SET {learned} REMOVE {DUE_AT}, {DUE_PK}"),
         };
         let mut expression = Expression::new(update)
-            .condition(format!("{COUNT} = :seen"))
+            .condition(format!("{COUNT} = :seen AND {}", revision_condition(finish.seen_revision)))
+            .value(":revision", number(finish.seen_revision))
             .value(":lp", number(finish.learned_profile))
             .value(":lb", number(finish.learned_playbook))
             .value(":seen", number(finish.seen_count));
@@ -137,5 +143,13 @@ impl Store {
                 expression.value(":due", number(due_at)).value(":shard", text(&due::partition(keys.user)));
         }
         Ok(self.update_one(&keys.head(), expression).await?.is_some())
+    }
+}
+
+/// The revision is the one that was read; the first one is not written. Its value is `:revision`.
+fn revision_condition(seen: i64) -> String {
+    match seen {
+        0 => format!("(attribute_not_exists({DUE_REVISION}) OR {DUE_REVISION} = :revision)"),
+        _ => format!("{DUE_REVISION} = :revision"),
     }
 }

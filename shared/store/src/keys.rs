@@ -1,4 +1,5 @@
-//! Keys of the table: built here and nowhere else, and never without an organisation.
+//! Keys of the table: built here and nowhere else, and never without an organisation, but for the API keys that name
+//! one and for what belongs to the deployment itself.
 //!
 //! Text that callers choose stands in a key only as its SHA-256, so that no id can be mistaken for a part
 //! of another key. Numbers are padded, so that text order is number order.
@@ -7,6 +8,9 @@ use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash};
 
 use domain::learning::LearningKind;
 use domain::operations::OperationService;
+use domain::site_vars::SiteKey;
+
+use crate::cursors::CursorName;
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;
@@ -67,12 +71,12 @@ impl UserKeys<'_> {
         Key::new(self.partition(), format!("S#{}", session.hash()))
     }
 
-    pub(crate) fn cursor(&self, kind: LearningKind) -> Key {
-        Key::new(self.partition(), format!("CUR#{}", kind.as_str()))
+    pub(crate) fn cursor(&self, name: CursorName) -> Key {
+        Key::new(self.partition(), format!("CUR#{}", name.as_str()))
     }
 
-    pub(crate) fn window(&self, kind: LearningKind, end: i64) -> Key {
-        Key::new(self.partition(), format!("{}{}", window_prefix(kind), padded(end)))
+    pub(crate) fn window(&self, name: CursorName, end: i64) -> Key {
+        Key::new(self.partition(), format!("{}{}", window_prefix(name), padded(end)))
     }
 
     pub(crate) fn profile(&self, id: &ProfileId) -> Key {
@@ -91,6 +95,10 @@ impl UserKeys<'_> {
         Key::new(self.partition(), "VCUR")
     }
 
+    pub(crate) fn tagging_progress(&self) -> Key {
+        Key::new(self.partition(), "TCUR")
+    }
+
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
         Key::new(self.partition(), format!("{PROFILE_CHANGE_PREFIX}{}#{id}", padded(at)))
     }
@@ -107,8 +115,8 @@ pub(crate) const USER_PLAYBOOK_PREFIX: &str = "B#";
 /// Sort keys of profile changes begin so.
 pub(crate) const PROFILE_CHANGE_PREFIX: &str = "PCL#";
 
-pub(crate) fn window_prefix(kind: LearningKind) -> String {
-    format!("WIN#{}#", kind.as_str())
+pub(crate) fn window_prefix(name: CursorName) -> String {
+    format!("WIN#{}#", name.as_str())
 }
 
 pub(crate) fn request_lookup(org: &OrgId, request: &RequestId) -> Key {
@@ -198,7 +206,12 @@ pub(crate) fn lease_beside(row: &Key) -> Key {
 }
 
 pub(crate) fn org_item(org: &OrgId, name: &str) -> Key {
-    Key::new(format!("O#{org}"), name)
+    Key::new(org_partition(org), name)
+}
+
+/// What concerns an organisation as a whole.
+pub(crate) fn org_partition(org: &OrgId) -> String {
+    format!("O#{org}")
 }
 
 pub(crate) fn counter(org: &OrgId, name: &str) -> Key {
@@ -223,9 +236,38 @@ pub(crate) fn operation_user(org: &OrgId, operation_id: &str, prefix: &str, user
     Key::new(operation_users(org, operation_id), format!("{prefix}{}", user.as_str()))
 }
 
-/// The one key without an organisation: it is what names the organisation of a caller.
+/// A key without an organisation: it is what names the organisation of a caller.
 pub(crate) fn api_key(lookup: &str) -> Key {
-    Key::new(format!("K#{lookup}"), "-")
+    Key::new(format!("{API_KEY_PREFIX}{lookup}"), "-")
+}
+
+/// Partition keys of API keys begin so.
+pub(crate) const API_KEY_PREFIX: &str = "K#";
+
+/// Names an API key of an organisation, so that its keys can be listed.
+pub(crate) fn org_api_key(org: &OrgId, lookup: &str) -> Key {
+    org_item(org, &format!("{ORG_API_KEY_PREFIX}{lookup}"))
+}
+
+/// Sort keys of the names of an organisation's API keys begin so.
+pub(crate) const ORG_API_KEY_PREFIX: &str = "KEY#";
+
+/// Variables of the deployment, which belong to no organisation: they hold for all.
+pub(crate) const SITE_PARTITION: &str = "SITE";
+/// Sort keys of the deployment's variables begin so.
+pub(crate) const SITE_VARIABLE_PREFIX: &str = "VAR#";
+
+pub(crate) fn site_variable(key: &SiteKey) -> Key {
+    Key::new(SITE_PARTITION.to_owned(), format!("{SITE_VARIABLE_PREFIX}{key}"))
+}
+
+/// Invitations, which belong to no organisation: they come before it.
+pub(crate) const INVITATION_PARTITION: &str = "INVITATIONS";
+/// Sort keys of invitations begin so.
+pub(crate) const INVITATION_PREFIX: &str = "INV#";
+
+pub(crate) fn invitation(code_hash: &str) -> Key {
+    Key::new(INVITATION_PARTITION.to_owned(), format!("{INVITATION_PREFIX}{code_hash}"))
 }
 
 /// One shard for now; more can only be added.
@@ -300,6 +342,7 @@ mod tests {
                 version_mark(org, LearningKind::Profile, VersionMark::Pending, &user),
                 version_operation(org, LearningKind::Profile),
                 counter(org, "user"),
+                org_api_key(org, "id#a"),
             ]
         };
         for (left, right) in keys(&a).iter().zip(keys(&b)) {

@@ -7,7 +7,7 @@ use domain::learning::LearningKind;
 use crate::Store;
 use crate::attributes::VERSION;
 use crate::attributes::{DOCUMENT, ItemBuilder};
-use crate::cursors::{Cursor, WindowReceipt, cursor_condition, cursor_item};
+use crate::cursors::{Cursor, CursorName, WindowReceipt, cursor_condition, cursor_item};
 use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
 use crate::leases::{Lease, commit_under};
@@ -55,8 +55,8 @@ pub struct PlaybookRows {
 /// All that one window changes.
 #[derive(Debug, Clone)]
 pub struct LearningCommit {
-    /// What was learned.
-    pub kind: LearningKind,
+    /// Whose cursor moves with it.
+    pub name: CursorName,
     /// The lease under which it was learned.
     pub lease: Lease,
     /// The cursor as it shall be; its `version` is the one that was read.
@@ -199,7 +199,7 @@ impl Store {
 
     /// Whether exactly this commit is in place.
     async fn is_committed(&self, keys: &UserKeys<'_>, commit: &LearningCommit) -> Result<bool, StoreError> {
-        let cursor = self.cursor(keys, commit.kind).await?;
+        let cursor = self.cursor(keys, commit.name).await?;
         Ok(cursor.version == commit.cursor.version + 1
             && cursor.completed == commit.cursor.completed
             && cursor.learned == commit.cursor.learned
@@ -217,12 +217,12 @@ impl Store {
         let lease = transaction.update(self, &key, expression);
         let (condition, values) = cursor_condition(commit.cursor.version);
         let expression = Expression { values, ..Expression::default() }.condition(condition);
-        transaction.put_if(self, cursor_item(keys, commit.kind, &commit.cursor)?, expression);
-        let receipt = ItemBuilder::new(&keys.window(commit.kind, commit.receipt.end))
+        transaction.put_if(self, cursor_item(keys, commit.name, &commit.cursor)?, expression);
+        let receipt = ItemBuilder::new(&keys.window(commit.name, commit.receipt.end))
             .text(DOCUMENT, &encode(&commit.receipt)?)
             .build();
         transaction.create(self, receipt);
-        let label = format!("{}-{}", commit.kind.as_str(), keys::padded(commit.receipt.end));
+        let label = format!("{}-{}", commit.name.as_str(), keys::padded(commit.receipt.end));
         self.add_profiles(&mut transaction, keys, &commit.profiles, &label)?;
         self.add_playbooks(&mut transaction, keys, &commit.playbooks)?;
         for redaction in redactions {

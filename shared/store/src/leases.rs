@@ -1,6 +1,8 @@
 //! The lease of a user: one worker at a time changes a user's memory, and an epoch that only grows makes a
 //! late one fail.
 
+use std::sync::atomic::Ordering;
+
 use domain::time::EpochMillis;
 
 use crate::Store;
@@ -52,14 +54,27 @@ pub struct MemoryVersion {
 }
 
 impl Store {
+    /// Treats every lease that was taken before this moment as given back. Only for a process that is the only one
+    /// over its table, and has taken none yet: whoever held them is dead.
+    pub fn void_earlier_leases(&self) {
+        // One that is taken from now on ends later than that.
+        let end = self.clock.now_ms() + LEASE_MS - 1;
+        self.void_leases_until_ms.store(end, Ordering::Relaxed);
+    }
+
+    /// Leases that end by this time are over.
+    fn leases_end_by(&self) -> EpochMillis {
+        self.clock.now_ms().max(self.void_leases_until_ms.load(Ordering::Relaxed))
+    }
+
     /// Takes the lease of a user, if nobody holds it. A change of versions that is under way is finished first,
     /// so that what is done under the lease sees rows as they are.
     ///
     /// # Errors
     /// [`LeaseError`].
     pub async fn take_lease(&self, keys: &UserKeys<'_>, owner: &str) -> Result<Lease, LeaseError> {
-        let now = self.clock.now_ms();
-        let until = now + LEASE_MS;
+        let now = self.leases_end_by();
+        let until = self.clock.now_ms() + LEASE_MS;
         let expression = Expression::new(format!("SET {OWNER} = :me, {UNTIL} = :until ADD {EPOCH} :one"))
             .condition(format!(
                 "attribute_not_exists({BARRIER}) AND \
@@ -143,7 +158,7 @@ impl Store {
     /// [`StoreError`] when the table fails.
     pub async fn is_leased(&self, keys: &UserKeys<'_>) -> Result<bool, StoreError> {
         let item = self.get(&keys.lease()).await?.unwrap_or_default();
-        Ok(ItemReader(&item).number_opt(UNTIL).is_some_and(|until| until > self.clock.now_ms()))
+        Ok(ItemReader(&item).number_opt(UNTIL).is_some_and(|until| until > self.leases_end_by()))
     }
 
     /// Whether the user is being erased.

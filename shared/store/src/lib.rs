@@ -1,8 +1,9 @@
 //! Everything that is kept: one DynamoDB table and one S3 bucket.
 //!
 //! *Architecture invariants:* table names, key prefixes and attribute names occur only in this crate; no
-//! function reads or writes without an [`OrgId`](domain::ids::OrgId), except the one that finds the
-//! organisation of an API key; reads that decide anything are consistent.
+//! function reads or writes without an [`OrgId`](domain::ids::OrgId), with two exceptions: the one that finds the
+//! organisation of an API key, and what belongs to the deployment itself (`site.rs`: its variables, and the
+//! invitations by which organisations are created); reads that decide anything are consistent.
 
 mod access;
 mod api_keys;
@@ -11,7 +12,9 @@ mod configs;
 mod counters;
 mod cursors;
 mod due;
+mod edits;
 mod error;
+mod finalize;
 mod flipping;
 mod flips;
 mod generation;
@@ -26,6 +29,7 @@ mod objects;
 mod operation_users;
 mod operations;
 mod outbox;
+mod parking;
 mod profile_changes;
 mod profiles;
 mod publish;
@@ -33,8 +37,12 @@ mod requests;
 mod retry;
 mod rows;
 mod sessions;
+mod site;
+mod stalls;
+mod tagging;
 mod transaction;
 mod turn_vectors;
+mod turns;
 mod usage;
 mod user_playbooks;
 mod version_marks;
@@ -42,14 +50,16 @@ mod version_operations;
 mod visible;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use domain::time::Clock;
 
-pub use api_keys::{ApiKeyRecord, NewApiKey, Organisation};
-pub use configs::{ConfigConflict, StoredConfig};
-pub use cursors::{Cursor, WindowReceipt};
+pub use api_keys::{ApiKeyRecord, NewApiKey, OrgApiKey, Organisation};
+pub use configs::{CONFIG_VERSIONS_KEPT, ConfigConflict, PastConfig, StoredConfig};
+pub use cursors::{Cursor, CursorName, WindowReceipt};
 pub use due::{DUE_SHARDS, DueEntry, DueOperation, DueUser};
 pub use error::StoreError;
+pub use finalize::{FinalizeError, Finalized};
 pub use flipping::UserFlip;
 pub use flips::RowScope;
 pub use generation::{GenerationCommit, GenerationCommitError};
@@ -59,13 +69,14 @@ pub use learning::{CommitError, LearningCommit, PlaybookRows, ProfileRows};
 pub use leases::{LEASE_MS, Lease, LeaseError, MemoryVersion};
 pub use listing::{Page, TimeEntry};
 pub use lookups::RequestReceipt;
-pub use memory::{DirectWriteError, ROW_BYTES_MAX};
+pub use memory::{DirectWriteError, ROW_BYTES_MAX, ReplaceError};
 pub use objects::Objects;
 pub use operation_users::{NextUsers, OperationUser, Outcomes, UserStart};
 pub use operations::{
     Claim, NewOperation, OPERATION_REVIVE_SECONDS, OPERATION_STALE_SECONDS, Operation, OperationEnd,
 };
 pub use outbox::{Effect, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
+pub use parking::{PUT_BACK_PER_LOOK_MAX, TendedStall};
 pub use profile_changes::ProfileChange;
 pub use profiles::ProfileRow;
 pub use publish::{Admission, NewRequest, PublishError, Published};
@@ -76,7 +87,11 @@ pub use requests::{
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use sessions::SessionRecord;
+pub use site::{Invitation, Redeemed, SiteVar};
+pub use stalls::{NewStall, STALL_MESSAGE_CHARS_MAX, STALL_PROBE_SECONDS, Stall};
+pub use tagging::{TaggedRows, TaggingProgress};
 pub use turn_vectors::{TurnVectorProgress, TurnVectors, VECTORS_PER_ITEM_MAX};
+pub use turns::StoredTurn;
 pub use usage::UsageTotals;
 pub use user_playbooks::UserPlaybookRow;
 pub use version_operations::{
@@ -93,6 +108,8 @@ pub struct Store {
     objects: Objects,
     retries: Retries,
     clock: Arc<dyn Clock>,
+    /// See [`Store::void_earlier_leases`]; shared by all clones.
+    void_leases_until_ms: Arc<AtomicI64>,
 }
 
 impl Store {
@@ -105,7 +122,7 @@ impl Store {
         retries: Retries,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { dynamo, table, objects, retries, clock }
+        Self { dynamo, table, objects, retries, clock, void_leases_until_ms: Arc::default() }
     }
 
     /// The bucket.

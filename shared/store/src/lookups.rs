@@ -54,6 +54,14 @@ impl Store {
         self.get(&keys::request_lookup(org, request)).await?.as_ref().map(receipt_from).transpose()
     }
 
+    /// Whether a request id was ever used, though nothing else may be left of the request.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn has_request_id(&self, org: &OrgId, request: &RequestId) -> Result<bool, StoreError> {
+        Ok(self.get(&keys::request_lookup(org, request)).await?.is_some())
+    }
+
     /// The users who took part in a session.
     ///
     /// # Errors

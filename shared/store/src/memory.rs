@@ -8,9 +8,11 @@ use crate::Store;
 use crate::attributes::ItemReader;
 use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
-use crate::learning::unchanged;
+use crate::learning::{PlaybookRows, unchanged};
 use crate::leases::change_memory;
 use crate::lookups::{lookup_item, user_hash};
+use crate::outbox::OutboxEntry;
+use crate::profile_changes::{change_item, created_by_callers};
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::{Expression, Transaction, TransactionError};
@@ -19,6 +21,8 @@ use crate::version_marks::mark_user;
 
 /// Rows that one transaction of a direct write holds: each takes two items; the version and marks come on top.
 const ROWS_PER_TRANSACTION: usize = 24;
+/// Profiles that one transaction of a direct write holds: each may stand in the log as well.
+const PROFILES_PER_TRANSACTION: usize = 12;
 /// Longest JSON of a row that a caller writes, in bytes: so many of them stay below the 4 MB of a transaction.
 pub const ROW_BYTES_MAX: usize = 128 * 1024;
 
@@ -36,8 +40,23 @@ pub enum DirectWriteError {
     Store(#[from] StoreError),
 }
 
+/// Why rows were not replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplaceError {
+    /// A row is not as it was read.
+    #[error("a row changed since it was read")]
+    Changed,
+    /// The user is being erased.
+    #[error("the user is being erased")]
+    Barred,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 impl Store {
-    /// Stores profiles of one user, replacing those with the same id; their creation time is kept.
+    /// Stores profiles of one user, replacing those with the same id; their creation time is kept. New ones stand in
+    /// the log of changes.
     ///
     /// # Errors
     /// [`DirectWriteError`]; batches before the failing one are stored.
@@ -48,7 +67,7 @@ impl Store {
         rows: Vec<ProfileRow>,
     ) -> Result<(), DirectWriteError> {
         let keys = UserKeys { org, user };
-        for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
+        for chunk in rows.chunks(PROFILES_PER_TRANSACTION) {
             self.put_profile_chunk(&keys, chunk).await?;
         }
         Ok(())
@@ -76,6 +95,7 @@ impl Store {
             let stored: Vec<_> = stored.iter().map(ProfileRow::from_item).collect::<Result<_, _>>()?;
             let mut transaction = Transaction::default();
             let memory = transaction.update(self, &keys.lease(), change_memory());
+            let mut created = Vec::new();
             let statuses: Vec<_> = chunk.iter().map(|row| row.profile.status).collect();
             mark_user(&mut transaction, self, keys, LearningKind::Profile, &statuses);
             for row in chunk {
@@ -90,6 +110,13 @@ impl Store {
                     let key = keys::profile_lookup(keys.org, &row.profile.profile_id);
                     transaction.create(self, lookup_item(&key, keys.user));
                 }
+                if old.is_none() {
+                    created.push(row.profile);
+                }
+            }
+            let created: Vec<_> = created.iter().collect();
+            for (change, id) in created_by_callers(&created, self.clock.now()) {
+                transaction.put(self, change_item(keys, &change, &id)?);
             }
             match self.settle(keys, transaction, memory, "put profiles").await? {
                 true => return Ok(()),
@@ -133,6 +160,48 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Replaces a few user playbooks of one user (or of no user) by others, all or nothing; each old row must be as it
+    /// was read. The effect is written with them, to be carried out by the caller.
+    ///
+    /// # Errors
+    /// [`ReplaceError`].
+    pub async fn replace_user_playbooks(
+        &self,
+        org: &OrgId,
+        user: &UserHash,
+        rows: &PlaybookRows,
+        effect: &OutboxEntry,
+    ) -> Result<(), ReplaceError> {
+        let keys = UserKeys { org, user };
+        for attempt in 0..ATTEMPTS_MAX {
+            if attempt > 0 {
+                self.retries.wait(attempt).await;
+            }
+            let mut transaction = Transaction::default();
+            let memory = transaction.update(self, &keys.lease(), change_memory());
+            self.add_playbooks(&mut transaction, &keys, rows)?;
+            transaction.put(self, effect.to_item(self.clock.now())?);
+            match transaction.commit(self).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.condition_failed(memory) => {
+                    if self.is_barred(&keys).await? {
+                        return Err(ReplaceError::Barred);
+                    }
+                    // A change of versions is under way: the rows are read again once it is done.
+                    self.finish_flip(&keys, None).await?;
+                    return Err(ReplaceError::Changed);
+                }
+                Err(error) if error.is_conflict() => {}
+                Err(error) if error.is_refusal() => {
+                    return Err(error.into_store_error("replace user playbooks").into());
+                }
+                Err(TransactionError::Cancelled(_)) => return Err(ReplaceError::Changed),
+                Err(TransactionError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(StoreError::Contended { operation: "replace user playbooks" }.into())
     }
 
     /// Commits a direct write: `true` when done, `false` when it is worth another try.

@@ -1,4 +1,6 @@
-//! The log of what learning changed in a user's profiles.
+//! The log of what learning and callers changed in a user's profiles.
+
+use std::collections::{BTreeMap, HashMap};
 
 use domain::entities::UserProfile;
 use domain::ids::{ProfileId, UserId};
@@ -13,13 +15,13 @@ use crate::keys::{Key, Listing, PROFILE_CHANGE_PREFIX, UserKeys, time_key};
 use crate::rows::encode;
 use crate::transaction::{Expression, Transaction};
 
-/// One learning step's changes. Rows that were removed because the user asked to forget are not named:
+/// The changes of one learning step, or of one direct write. Rows that were removed because the user asked to forget are not named:
 /// no trace of their content stays.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileChange {
     /// Whose profiles.
     pub user_id: UserId,
-    /// The request whose learning changed them.
+    /// The request whose learning changed them, or that the caller named.
     pub request_id: String,
     /// When.
     pub created_at: EpochSeconds,
@@ -31,6 +33,26 @@ pub struct ProfileChange {
 
 /// Rows of a change that one log item keeps: the whole item must stay below 400 KB.
 const CHANGE_BYTES_MAX: usize = 300 * 1024;
+
+/// What callers created at once, request by request, each with what makes its key unique: a row is created once.
+pub(crate) fn created_by_callers(rows: &[&UserProfile], now: EpochSeconds) -> Vec<(ProfileChange, String)> {
+    let mut by_request: BTreeMap<&str, Vec<&UserProfile>> = BTreeMap::new();
+    for row in rows {
+        by_request.entry(&row.generated_from_request_id).or_default().push(row);
+    }
+    let change = |(request_id, rows): (&str, Vec<&UserProfile>)| {
+        let first = rows.first()?;
+        let change = ProfileChange {
+            user_id: first.user_id.clone(),
+            request_id: request_id.to_owned(),
+            created_at: now,
+            added_profiles: rows.iter().map(|row| (*row).clone()).collect(),
+            removed_profiles: Vec::new(),
+        };
+        Some((change, format!("direct-{}", &first.profile_id.hash()[..16])))
+    };
+    by_request.into_iter().filter_map(change).collect()
+}
 
 /// The item of a change; `window` makes its key unique. A change too large for an item keeps the ids only.
 pub(crate) fn change_item(
@@ -62,11 +84,13 @@ pub(crate) struct Redaction {
     key: Key,
     /// The entry without it; `None` when nothing else is in it.
     rest: Option<Item>,
+    /// The entry as it was read.
+    seen: String,
 }
 
 impl Redaction {
-    /// Makes it part of a transaction. Entries are written by the holder of the lease only, which the
-    /// transaction checks.
+    /// Makes it part of a transaction. Nobody changes an entry but the holder of the lease, which the transaction
+    /// checks.
     pub(crate) fn add_to(&self, transaction: &mut Transaction, store: &Store) {
         match &self.rest {
             Some(item) => transaction.put(store, item.clone()),
@@ -75,7 +99,34 @@ impl Redaction {
     }
 }
 
+impl Redaction {
+    /// As [`Self::add_to`], for writers without the lease: under the condition that nobody else rewrote the entry.
+    pub(crate) fn add_if_unchanged(&self, transaction: &mut Transaction, store: &Store) {
+        let seen = Expression::default()
+            .condition(format!("{DOCUMENT} = :seendoc"))
+            .value(":seendoc", text(&self.seen));
+        match &self.rest {
+            Some(item) => transaction.put_if(store, item.clone(), seen),
+            None => transaction.delete(store, &self.key, seen),
+        };
+    }
+}
+
 impl Store {
+    /// The changes behind entries of [`Listing::ProfileChanges`], in their order; those that are gone are left out.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails or an entry is damaged.
+    pub async fn profile_changes(&self, keys: &[Key]) -> Result<Vec<ProfileChange>, StoreError> {
+        let mut found = HashMap::new();
+        for item in self.get_many(keys).await? {
+            let reader = ItemReader(&item);
+            let key = Key::from_parts(reader.text(PK)?, reader.text(SK)?);
+            found.insert(key, reader.json(DOCUMENT)?);
+        }
+        Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
+    }
+
     /// What must change in a user's log so that it names none of the `forgotten` profiles any more.
     pub(crate) async fn redactions(
         &self,
@@ -97,6 +148,7 @@ fn redaction(mut item: Item, forgotten: &[ProfileId]) -> Result<Option<Redaction
     let reader = ItemReader(&item);
     let mut change: ProfileChange = reader.json(DOCUMENT)?;
     let key = Key::from_parts(reader.text(PK)?, reader.text(SK)?);
+    let seen = reader.text(DOCUMENT)?.to_owned();
     let count = |change: &ProfileChange| change.added_profiles.len() + change.removed_profiles.len();
     let before = count(&change);
     for rows in [&mut change.added_profiles, &mut change.removed_profiles] {
@@ -106,8 +158,8 @@ fn redaction(mut item: Item, forgotten: &[ProfileId]) -> Result<Option<Redaction
         return Ok(None);
     }
     if count(&change) == 0 {
-        return Ok(Some(Redaction { key, rest: None }));
+        return Ok(Some(Redaction { key, rest: None, seen }));
     }
     item.insert(DOCUMENT.to_owned(), text(&encode(&change)?));
-    Ok(Some(Redaction { key, rest: Some(item) }))
+    Ok(Some(Redaction { key, rest: Some(item), seen }))
 }

@@ -22,6 +22,7 @@ use crate::lookups::{RequestReceipt, lookup_item};
 use crate::objects::{digest, image_object, request_object};
 use crate::requests::{EncodedDocument, POSITIONS_PER_USER_NUMBER, encode};
 use crate::retry::ATTEMPTS_MAX;
+use crate::stalls::{Stall, found_stall, stall_key};
 use crate::transaction::{Expression, Transaction, TransactionError};
 
 /// A validated request, ready to be stored.
@@ -57,6 +58,8 @@ pub struct Published {
     pub repeated: bool,
     /// Whether a worker must be woken.
     pub admission: Admission,
+    /// Why the organisation's learning stands still, if it does.
+    pub stall: Option<Stall>,
 }
 
 /// Why a request was not stored.
@@ -77,6 +80,7 @@ pub enum PublishError {
 struct Found {
     head: Option<Head>,
     session_exists: bool,
+    stall: Option<Stall>,
 }
 
 /// Indexes of the items whose refusal means something.
@@ -103,7 +107,8 @@ impl Store {
         if !uploads.is_empty() {
             // What will be refused is refused before anything is stored, and a repeat overwrites nothing.
             if self.request_receipt(org, &new.request.request_id).await?.is_some() {
-                return self.already_stored(org, new, Admission::Nothing).await;
+                let stall = self.stall(org).await?;
+                return self.already_stored(org, new, Admission::Nothing, stall).await;
             }
             if self.head(&keys).await?.is_some_and(|head| head.barred) {
                 return Err(PublishError::Barred);
@@ -125,17 +130,19 @@ impl Store {
             let (transaction, placed) = self.transaction(&keys, new, &document, &found, &head, admission);
             let first_position = head.count - count(new);
             match transaction.commit(self).await {
-                Ok(()) => return Ok(Published { first_position, repeated: false, admission }),
+                Ok(()) => {
+                    return Ok(Published { first_position, repeated: false, admission, stall: found.stall });
+                }
                 Err(error) if error.condition_failed(placed.lookup) => {
                     // After a first attempt it may be our own write whose answer was lost: then nobody was woken.
                     let admission = if attempt > 0 { admission } else { Admission::Nothing };
-                    return self.already_stored(org, new, admission).await;
+                    return self.already_stored(org, new, admission, found.stall).await;
                 }
                 // Another publish of this user came first: look again.
                 Err(error) if error.condition_failed(placed.head) || error.is_conflict() => {}
                 Err(TransactionError::Store(error @ StoreError::Unavailable { .. })) => {
                     // The answer may have been lost after the write.
-                    return match self.already_stored(org, new, admission).await {
+                    return match self.already_stored(org, new, admission, found.stall).await {
                         Ok(published) => Ok(Published { repeated: false, ..published }),
                         Err(_) => Err(error.into()),
                     };
@@ -152,6 +159,7 @@ impl Store {
         org: &OrgId,
         new: &NewRequest,
         admission: Admission,
+        stall: Option<Stall>,
     ) -> Result<Published, PublishError> {
         let receipt =
             self.request_receipt(org, &new.request.request_id).await?.ok_or(StoreError::Unavailable {
@@ -160,7 +168,7 @@ impl Store {
             })?;
         let same_user = receipt.user == UserHash::of(&new.request.user_id);
         if same_user && receipt.payload_hash == new.payload_hash {
-            Ok(Published { first_position: receipt.first_position, repeated: true, admission })
+            Ok(Published { first_position: receipt.first_position, repeated: true, admission, stall })
         } else {
             Err(PublishError::RequestIdInUse(receipt))
         }
@@ -168,11 +176,15 @@ impl Store {
 
     async fn find(&self, keys: &UserKeys<'_>, request: &Request) -> Result<Found, StoreError> {
         let head_key = keys.head();
-        let items = self.get_many(&[head_key.clone(), keys.session(&request.session_id)]).await?;
-        let mut found = Found { head: None, session_exists: false };
-        for item in &items {
-            if item.get(crate::attributes::SK) == Some(&text(head_key.sk())) {
+        let stall_key = stall_key(keys.org);
+        let wanted = [head_key.clone(), keys.session(&request.session_id), stall_key.clone()];
+        let mut found = Found { head: None, session_exists: false, stall: None };
+        for item in &self.get_many(&wanted).await? {
+            let sort_key = item.get(crate::attributes::SK);
+            if sort_key == Some(&text(head_key.sk())) {
                 found.head = Some(Head::from_item(item)?);
+            } else if sort_key == Some(&text(stall_key.sk())) {
+                found.stall = found_stall(item);
             } else {
                 found.session_exists = true;
             }
@@ -196,6 +208,7 @@ impl Store {
                 learned_profile: 0,
                 learned_playbook: 0,
                 due_at: None,
+                due_revision: 0,
                 purge_epoch: 0,
                 barred: false,
             },

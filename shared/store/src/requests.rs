@@ -15,7 +15,8 @@ use serde_json::Value;
 use crate::Store;
 use crate::access::Range;
 use crate::attributes::{
-    COUNT, DOCUMENT, Item, ItemReader, OBJECT, OBJECT_DIGEST, POSITION, USER_NUMBER, USER_NUMBER_BASE,
+    COUNT, DOCUMENT, FINISHED, Item, ItemReader, OBJECT, OBJECT_DIGEST, POSITION, USER_NUMBER,
+    USER_NUMBER_BASE,
 };
 use crate::error::StoreError;
 use crate::keys::{REQUEST_PREFIX, UserKeys, padded};
@@ -139,6 +140,12 @@ fn without_defaults(interaction: &Interaction) -> Result<Value, serde_json::Erro
         map.retain(|name, value| defaults.get(name) != Some(value));
     }
     Ok(value)
+}
+
+/// Whether a document says that its session is over, from the beginning or since.
+pub(crate) fn is_session_finished(reader: ItemReader<'_>) -> Result<bool, StoreError> {
+    let stored: StoredDocument = reader.json(DOCUMENT)?;
+    Ok(stored.policy.session_finished || reader.mark(FINISHED))
 }
 
 impl Store {
@@ -293,6 +300,14 @@ impl Store {
         Ok(self.decode_documents(&[item]).await?.pop())
     }
 
+    /// Whether the document that began at this position is still there.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn has_document(&self, keys: &UserKeys<'_>, first_position: i64) -> Result<bool, StoreError> {
+        Ok(self.get(&keys.request(first_position)).await?.is_some())
+    }
+
     /// Documents behind keys found in an index, consistently read.
     pub(crate) async fn documents_by_keys(
         &self,
@@ -312,7 +327,8 @@ impl Store {
 
     async fn decode_document(&self, item: &Item) -> Result<RequestDocument, StoreError> {
         let reader = ItemReader(item);
-        let stored: StoredDocument = reader.json(DOCUMENT)?;
+        let mut stored: StoredDocument = reader.json(DOCUMENT)?;
+        stored.policy.session_finished |= reader.mark(FINISHED);
         let first_position = reader.number(POSITION)?;
         let (number, base) = (reader.number(USER_NUMBER)?, reader.count(USER_NUMBER_BASE));
         let mut spilled: BTreeMap<usize, Value> = match reader.text_opt(OBJECT) {

@@ -24,7 +24,7 @@ pub async fn process_fifo_batch<M, F, Fut>(event: SqsEvent, handle: F) -> SqsBat
 where
     M: DeserializeOwned,
     F: Fn(M) -> Fut,
-    Fut: Future<Output = Result<(), Redeliver>>,
+    Fut: Future<Output = Result<(), Redeliver>> + Send,
 {
     let mut response = SqsBatchResponse::default();
     let mut stopped: HashSet<String> = HashSet::new();
@@ -46,7 +46,7 @@ async fn handle_record<M, F, Fut>(record: &SqsMessage, handle: &F) -> bool
 where
     M: DeserializeOwned,
     F: Fn(M) -> Fut,
-    Fut: Future<Output = Result<(), Redeliver>>,
+    Fut: Future<Output = Result<(), Redeliver>> + Send,
 {
     let message_id = record.message_id.as_deref().unwrap_or("");
     let body = record.body.as_deref().unwrap_or("");
@@ -58,8 +58,9 @@ where
             return true;
         }
     };
-    // The future is built inside, so that a panic before its first await is caught too.
-    let outcome = AssertUnwindSafe(async { handle(message).await }).catch_unwind().await;
+    // The future is built inside, so that a panic before its first await is caught too. Its type is erased: what
+    // workers do is deeper than the compiler follows in one type.
+    let outcome = AssertUnwindSafe(async { handle(message).boxed().await }).catch_unwind().await;
     match outcome {
         Ok(Ok(())) => true,
         Ok(Err(Redeliver(reason))) => {

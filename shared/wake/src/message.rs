@@ -18,6 +18,8 @@ const DEDUPLICATION_HASH_CHARS: usize = 16;
 pub enum WakeReason {
     /// A publish filled a window.
     Published,
+    /// A session was declared over.
+    SessionFinished,
     /// A worker ran out of time with work left.
     Continued,
     /// The sweep found the user overdue.
@@ -153,6 +155,7 @@ impl Wake for OperateWake {
 fn deduplication_id(reason: WakeReason, group: &str, changing: &str) -> String {
     let letter = match reason {
         WakeReason::Published => 'p',
+        WakeReason::SessionFinished => 'f',
         WakeReason::Continued => 'c',
         WakeReason::Swept => 's',
     };

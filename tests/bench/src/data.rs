@@ -44,6 +44,13 @@ impl Texts {
         mixed ^ (mixed >> 31)
     }
 
+    /// A vector of values from -0.5 to 0.5.
+    pub(crate) fn vector(&mut self, dimension: usize) -> Vec<f32> {
+        #[expect(clippy::cast_precision_loss, reason = "24 bits are what an f32 holds")]
+        let value = |bits: u64| (bits >> 40) as f32 / (1u64 << 24) as f32 - 0.5;
+        (0..dimension).map(|_| value(self.next())).collect()
+    }
+
     fn word(&mut self) -> &'static str {
         let count = self.words.len() as u64;
         #[expect(clippy::cast_possible_truncation, reason = "below the number of words")]

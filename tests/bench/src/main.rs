@@ -3,10 +3,12 @@
 //!
 //! `cargo build --release -p retrospect && cargo run --release -p bench`. The server is a process of its own,
 //! with its data on disk; the client's processor time is not counted. Ends with 1 when a target is missed and
-//! with 2 when something could not be measured.
+//! with 2 when something could not be measured. `cargo run --release -p bench -- clustering` measures that alone and
+//! needs no server.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program speaks to people")]
 
 mod client;
+mod clustering;
 mod costs;
 mod data;
 mod load;
@@ -40,12 +42,21 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Measures everything; returns how many targets were missed.
+/// Measures everything, or the section that was asked for; returns how many targets were missed.
 async fn run() -> Result<usize, BenchError> {
+    let mut report = Report::new();
+    match std::env::args().nth(1).as_deref() {
+        None => {}
+        Some("clustering") => {
+            clustering::measure(&mut report)?;
+            return Ok(report.missed());
+        }
+        Some(other) => return Err(format!("there is no section {other}, only: clustering").into()),
+    }
     let binary = Binary::find()?;
     println!("seed {:#x}; {} processors\n", data::SEED, std::thread::available_parallelism()?);
-    let mut report = Report::new();
     report.process_header();
+    clustering::measure(&mut report)?;
     startup::measure(&binary, &mut report).await?;
     report.load_header();
     workloads::measure(&binary, &mut report).await?;

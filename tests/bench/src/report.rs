@@ -58,6 +58,17 @@ impl Report {
         println!("{name:44} {ours_text:>9} {peer_text:>9} {:>6.1}x  < {max} {unit} {verdict}", peer / ours);
     }
 
+    /// A figure that must not exceed `max`, and has no peer.
+    pub(crate) fn limited(&mut self, name: &str, unit: &str, ours: f64, max: f64) {
+        let verdict = self.verdict(ours < max);
+        println!(
+            "{name:44} {:>9} {:>9} {:>7}  < {max} {unit} {verdict}",
+            format!("{ours:.3} {unit}"),
+            "",
+            ""
+        );
+    }
+
     /// A figure of the process that is only told.
     pub(crate) fn told(&self, name: &str, unit: &str, ours: f64) {
         println!("{name:44} {:>9}", format!("{ours:.3} {unit}"));

@@ -14,6 +14,22 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// Bytes of a MB, as the peer's memory was given.
 const BYTES_PER_MB: f64 = 1_000_000.0;
 
+/// The most memory that this process has had, in MB.
+///
+/// # Errors
+/// When the system does not tell.
+pub(crate) fn peak_resident_mb() -> Result<f64, BenchError> {
+    status_mb("/proc/self/status", "VmHWM:")
+}
+
+/// A figure of the status of a process.
+fn status_mb(file: &str, name: &str) -> Result<f64, BenchError> {
+    let status = std::fs::read_to_string(file)?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kib = line.and_then(|line| line.split_whitespace().next()).ok_or("no such line in the status")?;
+    Ok(kib.parse::<f64>()? * 1024.0 / BYTES_PER_MB)
+}
+
 /// The program under test.
 #[derive(Debug)]
 pub(crate) struct Binary(PathBuf);
@@ -101,10 +117,7 @@ impl Server {
     /// # Errors
     /// When the system does not tell.
     pub(crate) fn resident_mb(&self) -> Result<f64, BenchError> {
-        let status = std::fs::read_to_string(self.file("status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()).ok_or("no VmRSS in the status")?;
-        Ok(kib.parse::<f64>()? * 1024.0 / BYTES_PER_MB)
+        status_mb(&self.file("status"), "VmRSS:")
     }
 
     fn file(&self, name: &str) -> String {

@@ -28,5 +28,11 @@ pub(crate) const START_SECONDS_MAX: f64 = 0.5;
 pub(crate) const PEER_IDLE_MB: f64 = 311.0;
 /// The same for ours, at most.
 pub(crate) const IDLE_MB_MAX: f64 = 80.0;
+/// Clustering 1,000 rows of 512 dimensions, in seconds.
+pub(crate) const CLUSTERING_SECONDS_MAX: f64 = 0.1;
+/// Clustering 10,000 of them, in seconds.
+pub(crate) const CLUSTERING_MANY_SECONDS_MAX: f64 = 10.0;
+/// Memory at the peak of that, in MB: a tenth of what a function of ours has.
+pub(crate) const CLUSTERING_MB_MAX: f64 = 100.0;
 /// Longest answer of `/health` while all connections publish. The peer froze for good at 16.
 pub(crate) const HEALTH_MAX: Duration = Duration::from_secs(1);

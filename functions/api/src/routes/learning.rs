@@ -7,7 +7,7 @@ use domain::errors::ApiError;
 use domain::ids::{RequestId, UserHash};
 use domain::requests::sessions::LearningStatusQuery;
 use domain::views::{LearningState, LearningStatusAnswer};
-use learning::coverage::{CoverageState, coverage};
+use learning::coverage::{Coverage, CoverageState, coverage};
 use runtime::App;
 
 use crate::access::Caller;
@@ -21,11 +21,17 @@ pub(crate) async fn learning_status(
     let query = LearningStatusQuery::parse(query.as_deref().unwrap_or(""))?;
     let unknown = || ApiError::not_found("request not found");
     let request = RequestId::new(&query.request_id).map_err(|_| unknown())?;
-    let document =
-        app.services.store.document_of_request(&caller.org, &request).await?.ok_or_else(unknown)?;
-    let user = UserHash::of(&document.request.user_id);
-    let span = document.first_position..document.end_position();
-    let seen = coverage(&app.services, &caller.org, &user, span, &document.policy).await?;
+    let store = &app.services.store;
+    let seen = match store.document_of_request(&caller.org, &request).await? {
+        Some(document) => {
+            let user = UserHash::of(&document.request.user_id);
+            let span = document.first_position..document.end_position();
+            coverage(&app.services, &caller.org, &user, span, &document.policy).await?
+        }
+        // Its receipt outlives it.
+        None if store.has_request_id(&caller.org, &request).await? => Coverage::erased(),
+        None => return Err(unknown().into()),
+    };
     let status = match seen.state {
         CoverageState::Done => LearningState::Done,
         CoverageState::Pending => LearningState::Pending,

@@ -2,15 +2,21 @@
 
 mod account;
 mod config;
+mod edits;
 mod interactions;
 mod learning;
 mod operations;
 mod playbooks;
+mod profile_changes;
 mod profiles;
+mod provenance;
 mod publish;
 mod requests;
+mod review;
 mod search;
 mod select;
+mod sessions;
+mod stalls;
 mod system;
 mod versions;
 
@@ -23,7 +29,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 38] = [
+pub const ROUTES: [(&str, &str); 52] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -38,16 +44,30 @@ pub const ROUTES: [(&str, &str); 38] = [
     ("GET", "/api/get_config"),
     ("POST", "/api/set_config"),
     ("POST", "/api/update_config"),
+    ("POST", "/api/admin/cache/invalidate"),
     ("POST", "/api/publish_interaction"),
     ("GET", "/api/learning_status"),
+    ("POST", "/api/finalize_session"),
+    ("GET", "/stall_state"),
+    ("GET", "/api/stall_state"),
+    ("POST", "/stall_state/notified"),
     ("POST", "/api/get_requests"),
     ("POST", "/api/get_interactions"),
     ("GET", "/api/get_all_interactions"),
     ("POST", "/api/get_profiles"),
     ("GET", "/api/get_all_profiles"),
     ("POST", "/api/add_user_profile"),
+    ("PUT", "/api/update_user_profile"),
+    ("DELETE", "/api/delete_profile"),
+    ("DELETE", "/api/delete_profiles_by_ids"),
     ("POST", "/api/get_user_playbooks"),
     ("POST", "/api/add_user_playbook"),
+    ("PUT", "/api/update_user_playbook"),
+    ("DELETE", "/api/delete_user_playbook"),
+    ("DELETE", "/api/delete_user_playbooks_by_ids"),
+    ("GET", "/api/profile_change_log"),
+    ("POST", "/api/get_learning_provenance"),
+    ("POST", "/api/review_user_playbooks"),
     ("POST", "/api/upgrade_all_profiles"),
     ("POST", "/api/downgrade_all_profiles"),
     ("POST", "/api/upgrade_all_user_playbooks"),
@@ -90,6 +110,22 @@ where
     on(MethodFilter::POST, handler)
 }
 
+fn put<H, T>(handler: H) -> MethodRouter<Arc<App>>
+where
+    H: axum::handler::Handler<T, Arc<App>>,
+    T: 'static,
+{
+    on(MethodFilter::PUT, handler)
+}
+
+fn delete<H, T>(handler: H) -> MethodRouter<Arc<App>>
+where
+    H: axum::handler::Handler<T, Arc<App>>,
+    T: 'static,
+{
+    on(MethodFilter::DELETE, handler)
+}
+
 pub(crate) fn router() -> Router<Arc<App>> {
     Router::new()
         .route("/", get(system::root))
@@ -106,16 +142,30 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/get_config", get(config::get_config))
         .route("/api/set_config", post(config::set_config))
         .route("/api/update_config", post(config::update_config))
+        .route("/api/admin/cache/invalidate", post(config::invalidate_cache))
         .route("/api/publish_interaction", post(publish::publish_interaction))
         .route("/api/learning_status", get(learning::learning_status))
+        .route("/api/finalize_session", post(sessions::finalize_session))
+        .route("/stall_state", get(stalls::stall_state))
+        .route("/api/stall_state", get(stalls::stall_state))
+        .route("/stall_state/notified", post(stalls::notified))
         .route("/api/get_requests", post(requests::get_requests))
         .route("/api/get_interactions", post(interactions::get_interactions))
         .route("/api/get_all_interactions", get(interactions::get_all_interactions))
         .route("/api/get_profiles", post(profiles::get_profiles))
         .route("/api/get_all_profiles", get(profiles::get_all_profiles))
         .route("/api/add_user_profile", post(profiles::add_user_profile))
+        .route("/api/update_user_profile", put(edits::update_user_profile))
+        .route("/api/delete_profile", delete(edits::delete_profile))
+        .route("/api/delete_profiles_by_ids", delete(edits::delete_profiles_by_ids))
         .route("/api/get_user_playbooks", post(playbooks::get_user_playbooks))
         .route("/api/add_user_playbook", post(playbooks::add_user_playbook))
+        .route("/api/update_user_playbook", put(edits::update_user_playbook))
+        .route("/api/delete_user_playbook", delete(edits::delete_user_playbook))
+        .route("/api/delete_user_playbooks_by_ids", delete(edits::delete_user_playbooks_by_ids))
+        .route("/api/profile_change_log", get(profile_changes::profile_change_log))
+        .route("/api/get_learning_provenance", post(provenance::get_learning_provenance))
+        .route("/api/review_user_playbooks", post(review::review_user_playbooks))
         .route("/api/upgrade_all_profiles", post(versions::upgrade_all_profiles))
         .route("/api/downgrade_all_profiles", post(versions::downgrade_all_profiles))
         .route("/api/upgrade_all_user_playbooks", post(versions::upgrade_all_user_playbooks))

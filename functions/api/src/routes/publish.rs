@@ -37,7 +37,8 @@ pub(crate) async fn publish_interaction(
     {
         return ok(PublishAnswer::refused(refusal.to_owned()));
     }
-    let warnings = request.warnings.clone();
+    let mut warnings = request.warnings.clone();
+    let overrides_stall = request.override_learning_stall;
     let new = new_request(&app, request, &loaded.config)?;
     let now = app.services.clock.now();
     let published = app.services.store.publish(&caller.org, &new, |head| admit(head, &new.policy, now)).await;
@@ -52,6 +53,12 @@ pub(crate) async fn publish_interaction(
         Err(PublishError::Store(error)) => return Err(error.into()),
     };
     let is_due = matches!(published.admission, Admission::DueSince(_));
+    let stall = published.stall.as_ref().filter(|stall| stall.holds(loaded.version) && !overrides_stall);
+    if let Some(stall) = stall {
+        // Stored, and due when it is: it is learned once learning goes on.
+        warnings.insert(0, PublishAnswer::stall_warning(Some(&stall.reason)));
+        return ok(stalled(&new, warnings));
+    }
     if is_due {
         wake(&app, &caller, &new, &published).await;
     }
@@ -150,6 +157,12 @@ async fn look_at_coverage(
     Ok(coverage(&app.services, &caller.org, &user, span, &new.policy).await?)
 }
 
+/// The answer while learning stands still: as recorded, nothing is said of learning that will follow.
+fn stalled(new: &NewRequest, warnings: Vec<String>) -> PublishAnswer {
+    let learning = (LearningState::Done, LearningReason::NotApplicable, 0, 0);
+    PublishAnswer { message: PublishAnswer::message(1), ..stored(new, warnings, learning) }
+}
+
 fn answer(
     new: &NewRequest,
     warnings: Vec<String>,
@@ -158,7 +171,7 @@ fn answer(
     coverage: Option<Coverage>,
 ) -> PublishAnswer {
     let eligible = new.policy.profile.eligible || new.policy.playbook.eligible;
-    let (state, reason, profiles, playbooks) = match coverage {
+    let learning = match coverage {
         Some(seen) => {
             let state =
                 if seen.state == CoverageState::Done { LearningState::Done } else { LearningState::Deferred };
@@ -169,6 +182,15 @@ fn answer(
         None if is_due => (LearningState::Deferred, LearningReason::Queued, 0, 0),
         None => (LearningState::Deferred, LearningReason::WaitingForWindow, 0, 0),
     };
+    stored(new, warnings, learning)
+}
+
+/// A request that is stored, and how far its learning is: state, reason, profiles and playbooks that came of it.
+fn stored(
+    new: &NewRequest,
+    warnings: Vec<String>,
+    (state, reason, profiles, playbooks): (LearningState, LearningReason, u64, u64),
+) -> PublishAnswer {
     PublishAnswer {
         success: true,
         message: PublishAnswer::message(0),

@@ -59,12 +59,15 @@ pub(crate) fn check_sizes<'a, T: serde::Serialize + 'a>(
     field: &str,
     rows: impl IntoIterator<Item = &'a T>,
 ) -> Result<(), ApiError> {
-    for (index, row) in rows.into_iter().enumerate() {
-        let bytes = serde_json::to_vec(row).map_or(usize::MAX, |bytes| bytes.len());
-        if bytes > store::ROW_BYTES_MAX {
-            let limit = store::ROW_BYTES_MAX;
-            return Err(ApiError::unprocessable(&format!("{field}[{index}] is larger than {limit} bytes")));
-        }
+    rows.into_iter().enumerate().try_for_each(|(index, row)| check_size(&format!("{field}[{index}]"), row))
+}
+
+/// Refuses a row that is too large to be stored, and names the field.
+pub(crate) fn check_size<T: serde::Serialize>(field: &str, row: &T) -> Result<(), ApiError> {
+    let bytes = serde_json::to_vec(row).map_or(usize::MAX, |bytes| bytes.len());
+    let limit = store::ROW_BYTES_MAX;
+    if bytes > limit {
+        return Err(ApiError::unprocessable(&format!("{field} is larger than {limit} bytes")));
     }
     Ok(())
 }

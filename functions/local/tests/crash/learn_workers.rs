@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use retrospect::cloud::faults::{Action, FaultPlan, Rule};
+use retrospect::cloud::hub::Moment;
 
 use crate::support::check::{Fate, check_user, run_until_quiet};
 use crate::support::clock::{freeze, pass};
@@ -139,6 +140,74 @@ async fn a_publish_at_any_moment_of_a_run_is_not_forgotten() {
         if !held {
             assert!(nth > 15, "only {nth} calls");
             break;
+        }
+    }
+}
+
+/// As above, but nothing is published: that the session is over must be noticed all the same.
+#[tokio::test(start_paused = true)]
+async fn a_session_declared_over_at_any_moment_of_a_run_is_not_forgotten() {
+    for nth in 1.. {
+        let world = World::new();
+        let process = world.start();
+        let calls = [Publish::new("ana", 0, STRIDE), Publish::new("ana", 1, 2)];
+        for call in &calls {
+            publish(&process, call).await;
+        }
+        let messages = [process.receive().await.unwrap()];
+        let hold = Rule::new(Action::Delay(Duration::from_secs(10)));
+        world.hub.set_faults(FaultPlan::new(1).rule(hold.nth(nth)));
+        let before = world.clock.now();
+        let late = async {
+            pass(5).await;
+            assert!(process.finalize("ana", &calls[1].session).await);
+        };
+        let (response, ()) = tokio::join!(process.handle(&messages), late);
+        assert_eq!(response.batch_item_failures, []);
+        world.hub.clear_faults();
+        let held = world.clock.now() - before >= 10;
+        let is_due = process.due_at("ana").await.is_some_and(|at| at <= world.clock.now());
+        assert!(is_due || process.learned("ana").await == 10, "forgotten at call {nth}");
+        process.delete(&messages[0]).await;
+        process.drain().await;
+        assert_eq!(process.learned("ana").await, 10, "at call {nth}");
+        run_until_quiet(&process, &["ana"]).await;
+        check_user(&process, "ana", &calls.map(|call| (call, Fate::Acknowledged))).await;
+        if !held {
+            assert!(nth > 15, "only {nth} calls");
+            break;
+        }
+    }
+}
+
+/// Whether the caller was answered or not, the session is over as a whole or not at all, and a repeat mends it.
+#[tokio::test(start_paused = true)]
+async fn a_process_killed_while_a_session_is_declared_over_leaves_all_of_it_or_nothing() {
+    for moment in [Moment::Before, Moment::After] {
+        for nth in 1.. {
+            let world = World::new();
+            let process = world.start();
+            let call = Publish::new("ana", 0, 2);
+            publish(&process, &call).await;
+            world.hub.kill_after(nth, moment);
+            let answered = process.try_finalize("ana", &call.session).await;
+            let died = world.hub.is_dead();
+            let process = world.start();
+            pass(60).await;
+            process.sweep().await.unwrap();
+            process.drain().await;
+            let learned = process.learned("ana").await;
+            assert!(learned == 2 || !answered, "killed {moment:?} call {nth}");
+            assert!(process.finalize("ana", &call.session).await);
+            process.drain().await;
+            assert_eq!(process.learned("ana").await, 2, "killed {moment:?} call {nth}");
+            assert_eq!(world.script.asked("profile_update_main"), 1);
+            run_until_quiet(&process, &["ana"]).await;
+            check_user(&process, "ana", &[(call, Fate::Acknowledged)]).await;
+            if !died {
+                assert!(nth > 3, "only {nth} calls");
+                break;
+            }
         }
     }
 }

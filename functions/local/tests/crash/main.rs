@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a test that fails shows its seed")]
 
+mod crowd;
 mod learn_messages;
 mod learn_store_faults;
 mod learn_workers;
@@ -13,8 +14,12 @@ mod operate_messages;
 mod operate_workers;
 mod process;
 mod publish_faults;
+mod reflection;
+mod restart;
 mod simulation;
+mod stalls;
 mod support;
 mod sweep_faults;
+mod tagging;
 mod versions;
 mod versions_simulation;

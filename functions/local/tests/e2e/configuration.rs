@@ -7,10 +7,12 @@ use retrospect::cloud::faults::{Action, FaultPlan, Rule};
 use serde_json::{Value, json};
 
 use crate::script::attentive_model;
-use crate::support::{Site, request, with};
+use crate::support::{Answer, Site, request, with};
 
 const SECRET: &str = "sk-tenant-secret-4711";
 const MASKED: &str = "********4711";
+/// The call by which a configuration is written.
+const WRITE: &str = "TransactWriteItems";
 
 fn endpoint(base: &str) -> Value {
     json!({ "api_key_config": { "custom_endpoint": { "model": "tenant-model", "api_key": SECRET, "api_base": base } } })
@@ -86,12 +88,12 @@ async fn of_two_changes_at_once_one_is_told_to_look_again() {
     let before = site.cost();
     // The first write is held up until the second one is done.
     let held =
-        Rule::new(Action::Delay(Duration::from_secs(60))).service("dynamodb").operation("PutItem").first(1);
+        Rule::new(Action::Delay(Duration::from_secs(60))).service("dynamodb").operation(WRITE).first(1);
     site.deployment.hub.set_faults(FaultPlan::new(1).rule(held));
     let wider = json!({ "window_size": 30 });
     let late = site.acme.post("/api/update_config", &wider);
     let early = async {
-        while site.cost_since(&before).calls("dynamodb", "PutItem") < 1 {
+        while site.cost_since(&before).calls("dynamodb", WRITE) < 1 {
             tokio::task::yield_now().await;
         }
         let answer = site.acme.post("/api/update_config", &json!({ "stride_size": 9 })).await;
@@ -136,4 +138,101 @@ async fn a_bad_configuration_changes_nothing_and_repeats_no_secret() {
         assert_eq!(site.acme.post("/api/set_config", &whole).await.status, 422, "{body}");
     }
     assert_eq!(site.items().await, items);
+}
+
+/// Changes the configuration on the condition that it has this tag.
+async fn change_if(site: &Site, tag: &str, body: &Value) -> Answer {
+    site.acme.post_with("/api/update_config", body, &[("if-match", tag)]).await
+}
+
+#[tokio::test]
+async fn a_change_on_condition_of_a_version_is_made_only_to_that_version() {
+    let site = Site::offline().await;
+    let tag = async || {
+        let answer = site.acme.send("GET", "/api/get_config", None).await;
+        answer.headers["etag"].to_str().unwrap().to_owned()
+    };
+    assert_eq!(tag().await, "\"0\"");
+    assert_eq!(change_if(&site, "\"0\"", &json!({ "window_size": 20 })).await.status, 200);
+    assert_eq!(tag().await, "\"1\"");
+    let items = site.items().await;
+    for stale in ["\"0\"", "1", "W/\"1\"", "nonsense", "\"2\", \"0\""] {
+        let refused = change_if(&site, stale, &json!({ "window_size": 30 })).await;
+        assert_eq!(refused.status, 409, "{stale}: {}", refused.body);
+        assert_eq!(refused.body["detail"]["error"], "config_write_conflict");
+    }
+    let whole = json!({ "storage_config": null, "window_size": 30 });
+    let refused = site.acme.post_with("/api/set_config", &whole, &[("if-match", "\"0\"")]).await;
+    assert_eq!(refused.status, 409, "{}", refused.body);
+    assert_eq!(site.items().await, items);
+    for fresh in ["\"1\"", "*", "\"7\", \"3\""] {
+        let more = json!({ "window_size": 20 + tag().await.len() + fresh.len() });
+        assert_eq!(change_if(&site, fresh, &more).await.status, 200, "{fresh}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_loaded_is_forgotten_on_request_of_its_organisation_only() {
+    let site = Site::offline().await;
+    let invalidate = async |body: &Value| site.acme.post("/api/admin/cache/invalidate", body).await;
+    site.acme.get("/api/get_config").await;
+    assert_eq!(invalidate(&json!({})).await.body, json!({ "invalidated": true, "org_id": "acme" }));
+    for body in [json!({ "org_id": "acme" }), json!({ "org_id": null, "more": 1 })] {
+        let answer = invalidate(&body).await;
+        assert_eq!((answer.status, &answer.body["invalidated"]), (200, &json!(false)), "{body}");
+    }
+    site.acme.get("/api/get_config").await;
+    let refused = invalidate(&json!({ "org_id": "beta" })).await;
+    assert_eq!((refused.status, refused.body["detail"].is_string()), (403, true), "{}", refused.body);
+    for body in [json!([]), json!({ "org_id": 7 })] {
+        assert_eq!(invalidate(&body).await.status, 422, "{body}");
+    }
+    assert_eq!(invalidate(&json!({})).await.body["invalidated"], true, "what was refused forgot nothing");
+}
+
+#[tokio::test]
+async fn twenty_versions_before_the_current_one_are_kept_and_can_be_restored() {
+    let model = attentive_model().await;
+    let site = Site::offline().await;
+    site.acme.ok("/api/update_config", &endpoint(&model.base_url())).await;
+    for window in 21..=41 {
+        site.acme.ok("/api/update_config", &json!({ "window_size": window })).await;
+    }
+    let history = site.admin(&["config", "history", "--org", "acme"]).await.unwrap();
+    let versions: Vec<i64> =
+        history.lines().skip(1).map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(versions, (2..=22).rev().collect::<Vec<_>>());
+    assert!(!history.contains(SECRET), "{history}");
+    let restore =
+        async |version: &str| site.admin(&["config", "restore", "--org", "acme", "--version", version]).await;
+    assert_eq!(restore("1").await, Err("version 1 of acme is not kept".to_owned()));
+    site.acme.ok("/api/update_config", &json!({ "api_key_config": null })).await;
+    assert_eq!(restore("3").await, Ok("version 3 is restored as version 24\n".to_owned()));
+    let read = site.acme.get("/api/get_config").await;
+    assert_eq!((&read["window_size"], key_of(&read)), (&json!(22), &json!(MASKED)), "secrets come back too");
+}
+
+#[tokio::test]
+async fn a_setting_of_ours_stays_when_a_client_that_does_not_know_it_writes() {
+    let site = Site::offline().await;
+    let read = site.acme.get("/api/get_config").await;
+    let least = |config: &Value| {
+        config["user_playbook_extractor_config"]["aggregation_config"]["min_distinct_users"].clone()
+    };
+    assert_eq!(least(&read), Value::Null, "not shown to clients that do not know it until somebody set it");
+    let mut changed = read.clone();
+    changed["user_playbook_extractor_config"]["aggregation_config"]["min_distinct_users"] = 3.into();
+    site.acme.ok("/api/set_config", &changed).await;
+    assert_eq!(least(&site.acme.get("/api/get_config").await), 3);
+    let mut unaware = changed.clone();
+    let aggregation = &mut unaware["user_playbook_extractor_config"]["aggregation_config"];
+    aggregation.as_object_mut().unwrap().remove("min_distinct_users");
+    site.acme.ok("/api/set_config", &with(unaware.clone(), json!({ "window_size": 20 }))).await;
+    let extractor = json!({ "user_playbook_extractor_config": unaware["user_playbook_extractor_config"] });
+    site.acme.ok("/api/update_config", &extractor).await;
+    assert_eq!(least(&site.acme.get("/api/get_config").await), 3);
+    for (number, status) in [(0, 422), (1, 200), (2, 200)] {
+        changed["user_playbook_extractor_config"]["aggregation_config"]["min_distinct_users"] = number.into();
+        assert_eq!(site.acme.post("/api/set_config", &changed).await.status, status, "{number}");
+    }
 }

@@ -58,11 +58,14 @@ async fn a_path_that_is_not_there_is_not_found() {
 #[tokio::test]
 async fn a_method_that_a_route_does_not_know_is_refused_with_those_it_knows() {
     let site = Site::offline().await;
-    for (method, path) in api::ROUTES {
-        for wrong in ["DELETE", "PUT", "PATCH", "HEAD", if method == "GET" { "POST" } else { "GET" }] {
+    for (_, path) in api::ROUTES {
+        let known: Vec<&str> =
+            api::ROUTES.iter().filter(|(_, other)| *other == path).map(|(method, _)| *method).collect();
+        let methods = ["DELETE", "PUT", "PATCH", "HEAD", "POST", "GET"];
+        for wrong in methods.into_iter().filter(|method| !known.contains(method)) {
             let answer = site.acme.send(wrong, path, None).await;
             assert_eq!(answer.status, 405, "{wrong} {path}");
-            assert_eq!(answer.headers["allow"], *method, "{wrong} {path}");
+            assert_eq!(answer.headers["allow"], known.join(", "), "{wrong} {path}");
         }
     }
 }

@@ -31,6 +31,10 @@ pub(crate) enum Purpose {
     Playbooks,
     Deduplication,
     Consolidation,
+    Reflection,
+    Tagging,
+    Expansion,
+    Review,
 }
 
 /// What a request is for.
@@ -45,6 +49,10 @@ pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
     match request.body["response_format"]["json_schema"]["name"].as_str() {
         Some("profile_deduplication") => Purpose::Deduplication,
         Some("playbook_consolidation") => Purpose::Consolidation,
+        Some("memory_reflection") => Purpose::Reflection,
+        Some("tagging") => Purpose::Tagging,
+        Some("playbook_candidate_review") => Purpose::Review,
+        _ if request.prompt().contains("<text_to_expand>") => Purpose::Expansion,
         _ => Purpose::Gate,
     }
 }
@@ -63,6 +71,14 @@ pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
         Purpose::Playbooks => finish("playbooks", playbooks(&prompt)),
         Purpose::Deduplication => Scripted::json(&deduplication(&prompt)),
         Purpose::Consolidation => Scripted::json(&consolidation(&prompt)),
+        Purpose::Reflection => Scripted::json(&json!({ "decisions": [] })),
+        Purpose::Tagging => Scripted::json(&json!({ "tags": ["tagged"] })),
+        Purpose::Review => Scripted::json(&json!({ "decisions": [{
+            "reason": "shown", "candidate_id": "CANDIDATE-0", "decision": "accept",
+            "reason_code": "grounded_useful", "evidence_refs": ["t1"],
+            "content": null, "trigger": null, "rationale": null,
+        }] })),
+        Purpose::Expansion => Scripted::text("{}"),
     }
 }
 

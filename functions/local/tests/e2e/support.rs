@@ -9,8 +9,11 @@ use std::time::Duration;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::MessageSystemAttributeName;
+use clap::Parser;
 use domain::ids::OrgId;
 use domain::time::Clock;
+use retrospect::admin::Place;
+use retrospect::cli::{Cli, Command};
 use retrospect::cloud::counters::Snapshot;
 use retrospect::cloud::handlers::Running;
 use retrospect::deployment::{Data, Deployment, Options};
@@ -84,6 +87,20 @@ impl Site {
     /// Starts the functions of the template, as a deployment has them.
     pub(crate) fn start(&self) -> Running {
         self.deployment.start().unwrap()
+    }
+
+    /// What `retrospect admin` prints for these arguments, or why it refuses.
+    pub(crate) async fn admin(&self, arguments: &[&str]) -> Result<String, String> {
+        let cli = Cli::try_parse_from([&["retrospect", "admin"], arguments].concat()).unwrap();
+        let Some(Command::Admin(options)) = cli.command else { panic!("{arguments:?} is no admin command") };
+        let place = Place::Whole(Arc::clone(&self.deployment.app));
+        retrospect::admin::carry_out(&place, &options.command).await.map_err(|error| error.to_string())
+    }
+
+    /// Sets a variable of the deployment, which is followed at once.
+    pub(crate) async fn set_site_var(&self, key: &str, value: &Value) {
+        self.admin(&["site-vars", "set", key, &value.to_string()]).await.unwrap();
+        self.deployment.app.site.evict();
     }
 
     /// Moves the time.
@@ -230,6 +247,18 @@ impl Caller {
     /// Calls with JSON.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.send("POST", path, Some(("application/json", body.to_string().into_bytes()))).await
+    }
+
+    /// Calls with JSON and more headers.
+    pub(crate) async fn post_with(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self.http.post(format!("{}{path}", self.base)).bearer_auth(self.key()).json(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.unwrap();
+        Answer { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) }
     }
 
     /// Calls with JSON and expects a success.

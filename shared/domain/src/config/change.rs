@@ -82,8 +82,9 @@ impl Config {
         for name in carried {
             document.entry(name).or_insert_with(|| stored[name].clone());
         }
-        let config = Self::read_document(&Value::Object(document)).map_err(ConfigFault::Invalid)?;
-        self.admit(config, ConfigFault::Invalid)
+        let document = Value::Object(document);
+        let config = Self::read_document(&document).map_err(ConfigFault::Invalid)?;
+        self.admit(self.with_own_settings(config, &document), ConfigFault::Invalid)
     }
 
     /// Replaces some members at the root, each as a whole.
@@ -97,8 +98,22 @@ impl Config {
         let Value::Object(mut document) = self.to_stored() else { return Err(not_an_object(body)) };
         document.extend(partial);
         migrate::strip_nulls(&mut document);
-        let config = Self::read_document(&Value::Object(document)).map_err(ConfigFault::InvalidPartial)?;
-        self.admit(config, ConfigFault::InvalidPartial)
+        let document = Value::Object(document);
+        let config = Self::read_document(&document).map_err(ConfigFault::InvalidPartial)?;
+        self.admit(self.with_own_settings(config, &document), ConfigFault::InvalidPartial)
+    }
+
+    /// Settings that the recorded contract does not have stay as they are stored when a document does not name them:
+    /// clients of that contract drop them from what they read and write back.
+    fn with_own_settings(&self, mut config: Self, document: &Value) -> Self {
+        let named = &document["user_playbook_extractor_config"]["aggregation_config"]["min_distinct_users"];
+        if let (Some(extractor), Some(stored)) =
+            (&mut config.user_playbook_extractor_config, &self.user_playbook_extractor_config)
+            && named.is_null()
+        {
+            extractor.aggregation_config.min_distinct_users = stored.aggregation_config.min_distinct_users;
+        }
+        config
     }
 
     fn admit(

@@ -58,6 +58,9 @@ model! {
         clustering_similarity: Option<f64> = nullable(rules::number(UNIT_INTERVAL)),
         /// How much directions must overlap to be shown together, 0 to 1.
         direction_overlap_threshold: f64 = optional(0.6, rules::number(UNIT_INTERVAL)),
+        /// Fewest users whose playbooks must agree before one becomes a playbook of the agent. Ours, not in the
+        /// recorded contract: it is shown once somebody set it, and documents that do not name it leave it as it is.
+        min_distinct_users: i64 = optional(1, rules::integer(Bounds::<i64>::from(1))),
     }
 }
 

@@ -40,7 +40,7 @@ const AGGREGATION: Renames = &[
     ("similarity_threshold", "clustering_similarity"),
 ];
 /// Members of the root for which `null` means the default.
-const NULL_IS_DEFAULT: [&str; 8] = [
+const NULL_IS_DEFAULT: [&str; 9] = [
     "window_size",
     "stride_size",
     "playbook_optimizer_config",
@@ -49,9 +49,10 @@ const NULL_IS_DEFAULT: [&str; 8] = [
     "governance_retention",
     "pending_tool_call_config",
     "retrieval_floor",
+    "reflection_config",
 ];
 /// Everything that a document may hold at its root.
-const KNOWN: [&str; 27] = [
+const KNOWN: [&str; 28] = [
     "storage_config",
     "storage_config_test",
     "agent_context_prompt",
@@ -65,6 +66,7 @@ const KNOWN: [&str; 27] = [
     "extraction_idle_timeout_seconds",
     "api_key_config",
     "llm_config",
+    "reflection_config",
     "retrieval_experiment_config",
     "retrieval_experiment_history",
     "retrieval_floor",

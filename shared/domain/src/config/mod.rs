@@ -27,7 +27,9 @@ pub use experiments::{RetrievalExperiment, RetrievalExperimentRecord};
 pub use extractors::{
     Aggregation, Deduplication, DeduplicationStrategy, PlaybookExtractor, ProfileExtractor,
 };
-pub use operations::{ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, RetrievalFloor, ToolUse};
+pub use operations::{
+    ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, Reflection, RetrievalFloor, ToolUse,
+};
 pub use optimizer::PlaybookOptimizer;
 pub use pending_calls::{PendingToolCalls, ToolOverride};
 pub use providers::{ApiKeys, AzureOpenAi, CustomEndpoint, DashScope, OpenAi, ProviderKey};

@@ -29,6 +29,20 @@ model! {
 }
 
 model! {
+    /// The revision of memories that the agent cites, in the light of what came after.
+    Reflection "ReflectionConfig" {
+        /// Whether they are revised.
+        enabled: bool = optional(true, rules::boolean),
+        /// The model that revises, instead of the one that extracts.
+        model: Option<String> = nullable(rules::text),
+        /// Interactions that must follow a citation before it is judged.
+        post_horizon_size: i64 = optional(3, rules::integer(Bounds::<i64>::from(0))),
+        /// Most revisions at once.
+        max_revisions_per_pass: i64 = optional(8, rules::integer(POSITIVE)),
+    }
+}
+
+model! {
     /// The worst score that a search still gives out.
     RetrievalFloor "RetrievalFloorConfig" {
         /// Whether there is one.

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::evaluation::AgentSuccessConfig;
 use super::experiments::{RetrievalExperiment, RetrievalExperimentRecord};
-use super::extractors::{PlaybookExtractor, ProfileExtractor};
+use super::extractors::{Aggregation, PlaybookExtractor, ProfileExtractor};
 use super::migrate;
 use super::operations::{
-    ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, RetrievalFloor, ToolUse,
+    ExpiryReclamation, GovernanceRetention, LineageGc, LlmConfig, Reflection, RetrievalFloor, ToolUse,
 };
 use super::optimizer::PlaybookOptimizer;
 use super::pending_calls::PendingToolCalls;
@@ -49,6 +49,8 @@ record! {
         api_key_config: Option<ApiKeys> = nullable(ApiKeys::read),
         /// The models to use.
         llm_config: Option<LlmConfig> = nullable(LlmConfig::read),
+        /// The revision of memories that the agent cites.
+        reflection_config: Reflection = optional(Reflection::default(), Reflection::read),
         /// The retrieval experiment that runs.
         retrieval_experiment_config: Option<RetrievalExperiment> = nullable(RetrievalExperiment::read),
         /// All retrieval experiments.
@@ -114,6 +116,7 @@ impl Default for Config {
             extraction_idle_timeout_seconds: 21_600,
             api_key_config: None,
             llm_config: None,
+            reflection_config: Reflection::default(),
             retrieval_experiment_config: None,
             retrieval_experiment_history: Vec::new(),
             retrieval_floor: RetrievalFloor::default(),
@@ -162,12 +165,30 @@ impl Config {
         serde_json::to_value(self).unwrap_or_default()
     }
 
+    /// Clients of the recorded contract do not know settings of ours, and need not as long as nobody set them.
+    fn hide_own_defaults(&self, document: &mut Value) {
+        let extractor = self.user_playbook_extractor_config.as_ref();
+        let is_default = extractor.is_none_or(|extractor| {
+            extractor.aggregation_config.min_distinct_users == Aggregation::default().min_distinct_users
+        });
+        let aggregation = document.pointer_mut("/user_playbook_extractor_config/aggregation_config");
+        if let Some(Value::Object(members)) = aggregation.filter(|_| is_default) {
+            members.shift_remove("min_distinct_users");
+        }
+        if self.reflection_config == Reflection::default()
+            && let Value::Object(members) = document
+        {
+            members.shift_remove("reflection_config");
+        }
+    }
+
     /// The document to show, with the window and stride in force. Contains the secrets, unless masked.
     #[must_use]
     pub fn to_wire(&self) -> Value {
         let mut document = self.to_stored();
         document["window_size"] = self.window().into();
         document["stride_size"] = self.stride().into();
+        self.hide_own_defaults(&mut document);
         document
     }
 }

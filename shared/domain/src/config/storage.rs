@@ -72,7 +72,7 @@ impl StorageConfig {
             return Self::read_managed(value, at.name("StorageConfigManagedSupabase"), faults);
         }
         let elsewhere = ["url", "key", "db_url", "schema"].iter().any(|name| map.contains_key(*name));
-        if elsewhere || matches!(kind, Some("postgres" | "supabase")) {
+        if elsewhere || kind.is_some_and(|kind| kind != "sqlite") {
             let reason = "rows are kept in this deployment's own table; another database cannot be chosen";
             faults.add_value_error(at, reason, value);
             return None;

@@ -163,6 +163,7 @@ impl Config {
             force: request.force_extraction,
             session_finished: request.session_finished,
             skip_aggregation: request.skip_aggregation,
+            override_stall: request.override_learning_stall,
         }
     }
 

@@ -1,15 +1,20 @@
 //! What each route takes: one struct a route, read by `parse` from a body or a query.
 
+pub mod cache;
 mod choices;
+pub mod edits;
 pub mod interactions;
 pub mod operations;
 pub mod playbooks;
 pub mod profiles;
+pub mod provenance;
 pub mod publish;
+pub mod review;
 pub mod search;
 pub mod sessions;
 mod shared;
 pub mod versions;
 
+pub use cache::InvalidateCache;
 pub use choices::{SearchMode, SearchedEntity, WireStatus};
 pub use shared::StatusFilter;

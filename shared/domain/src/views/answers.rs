@@ -149,6 +149,71 @@ impl AddedAnswer {
     }
 }
 
+/// Routes that change one thing: whether it is done, and in words what was done or why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangedAnswer {
+    /// Whether it is done.
+    pub success: bool,
+    /// In words.
+    pub msg: String,
+}
+
+impl ChangedAnswer {
+    /// Done.
+    #[must_use]
+    pub fn done(msg: impl Into<String>) -> Self {
+        Self { success: true, msg: msg.into() }
+    }
+
+    /// Not done.
+    #[must_use]
+    pub fn refused(msg: impl Into<String>) -> Self {
+        Self { success: false, msg: msg.into() }
+    }
+}
+
+/// Routes that delete one thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeletedAnswer {
+    /// Whether it is gone.
+    pub success: bool,
+    /// In words.
+    pub message: String,
+}
+
+impl DeletedAnswer {
+    /// It is gone, if it ever was there.
+    #[must_use]
+    pub fn done() -> Self {
+        Self { success: true, message: "Deleted successfully".to_owned() }
+    }
+
+    /// Nothing was deleted.
+    #[must_use]
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self { success: false, message: message.into() }
+    }
+}
+
+/// Routes that delete what a list of ids names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BulkDeletedAnswer {
+    /// Always true.
+    pub success: bool,
+    /// Rows that were there and are gone.
+    pub deleted_count: usize,
+    /// In words.
+    pub message: String,
+}
+
+impl BulkDeletedAnswer {
+    /// The answer after deleting so many rows.
+    #[must_use]
+    pub fn new(deleted_count: usize) -> Self {
+        Self { success: true, deleted_count, message: format!("Deleted {deleted_count} item(s)") }
+    }
+}
+
 /// `set_config`, `update_config`; nulls are sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConfigAnswer {
@@ -170,6 +235,15 @@ impl ConfigAnswer {
     pub fn unchanged() -> Self {
         Self { success: true, msg: Some("Configuration unchanged".to_owned()) }
     }
+}
+
+/// `POST /api/admin/cache/invalidate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InvalidateCacheAnswer {
+    /// Whether anything was kept of the organisation.
+    pub invalidated: bool,
+    /// The organisation.
+    pub org_id: String,
 }
 
 /// `GET /api/whoami`.

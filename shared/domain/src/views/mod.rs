@@ -5,19 +5,26 @@ mod answers;
 mod operations;
 mod playbooks;
 mod profiles;
+mod provenance;
 mod publishing;
 mod requests;
+mod review;
+mod stalls;
 mod versions;
 
 pub use answers::{
-    AddedAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, MyConfigAnswer, ProfilesAnswer,
-    RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
+    AddedAnswer, BulkDeletedAnswer, ChangedAnswer, ConfigAnswer, DeletedAnswer, ExperimentAssignment,
+    InteractionsAnswer, InvalidateCacheAnswer, MyConfigAnswer, ProfilesAnswer, RequestsAnswer,
+    UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
-pub use profiles::ProfileView;
+pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, ProfileView};
+pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
 pub use publishing::{FinalizeAnswer, LearningReason, LearningState, LearningStatusAnswer, PublishAnswer};
 pub use requests::{InteractionView, RequestDataView, RequestView, SessionView};
+pub use review::{EVIDENCE_UNAVAILABLE, ReviewAnswer, ReviewDecision, ReviewEdit, ReviewResult};
+pub use stalls::{NotifiedAnswer, StallAnswer};
 pub use versions::{
     DowngradeProfilesAnswer, DowngradeUserPlaybooksAnswer, UpgradeProfilesAnswer, UpgradeUserPlaybooksAnswer,
     VersionOutcome, VersionTotals,

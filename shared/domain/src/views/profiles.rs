@@ -68,3 +68,84 @@ impl From<UserProfile> for ProfileView {
         }
     }
 }
+
+/// A profile as the log of changes shows it: nulls are sent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoggedProfileView {
+    /// See [`ProfileView::profile_id`].
+    pub profile_id: ProfileId,
+    /// See [`ProfileView::user_id`].
+    pub user_id: UserId,
+    /// See [`ProfileView::content`].
+    pub content: String,
+    /// See [`ProfileView::last_modified_timestamp`].
+    pub last_modified_timestamp: EpochSeconds,
+    /// See [`ProfileView::generated_from_request_id`].
+    pub generated_from_request_id: String,
+    /// See [`ProfileView::profile_time_to_live`].
+    pub profile_time_to_live: ProfileTimeToLive,
+    /// See [`ProfileView::expiration_timestamp`].
+    pub expiration_timestamp: EpochSeconds,
+    /// See [`ProfileView::custom_features`].
+    pub custom_features: Option<Map<String, Value>>,
+    /// See [`ProfileView::source`].
+    pub source: String,
+    /// See [`ProfileView::status`].
+    pub status: Option<Status>,
+    /// See [`ProfileView::extractor_names`].
+    pub extractor_names: Option<Vec<String>>,
+    /// See [`ProfileView::source_span`].
+    pub source_span: Option<String>,
+    /// See [`ProfileView::source_interaction_ids`].
+    pub source_interaction_ids: Vec<i64>,
+    /// See [`ProfileView::tags`].
+    pub tags: Vec<String>,
+}
+
+impl From<UserProfile> for LoggedProfileView {
+    fn from(profile: UserProfile) -> Self {
+        let view = ProfileView::from(profile);
+        Self {
+            profile_id: view.profile_id,
+            user_id: view.user_id,
+            content: view.content,
+            last_modified_timestamp: view.last_modified_timestamp,
+            generated_from_request_id: view.generated_from_request_id,
+            profile_time_to_live: view.profile_time_to_live,
+            expiration_timestamp: view.expiration_timestamp,
+            custom_features: view.custom_features,
+            source: view.source,
+            status: view.status,
+            extractor_names: view.extractor_names,
+            source_span: view.source_span,
+            source_interaction_ids: view.source_interaction_ids,
+            tags: view.tags,
+        }
+    }
+}
+
+/// What one step of learning, or one direct write, changed in a user's profiles.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProfileChangeView {
+    /// Historical; always 0.
+    pub id: i64,
+    /// Whose profiles.
+    pub user_id: UserId,
+    /// The request whose learning changed them, or that the caller named.
+    pub request_id: String,
+    /// When.
+    pub created_at: EpochSeconds,
+    /// Rows that came to be, as they were then.
+    pub added_profiles: Vec<LoggedProfileView>,
+    /// Rows that were merged, superseded or forgotten.
+    pub removed_profiles: Vec<LoggedProfileView>,
+}
+
+/// `GET /api/profile_change_log`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProfileChangesAnswer {
+    /// Always true.
+    pub success: bool,
+    /// The changes, the newest first.
+    pub profile_change_logs: Vec<ProfileChangeView>,
+}

@@ -138,3 +138,17 @@ pub struct FinalizeAnswer {
     /// Why not.
     pub message: String,
 }
+
+impl FinalizeAnswer {
+    /// The session is over.
+    #[must_use]
+    pub fn accepted() -> Self {
+        Self { success: true, accepted: true, message: String::new() }
+    }
+
+    /// The user has no such session.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self { success: true, accepted: false, message: "No saved session to finalize.".to_owned() }
+    }
+}

@@ -8,6 +8,7 @@ use domain::ids::{RequestId, SessionId, UserHash, hash_hex};
 use domain::learning::LearningKind;
 use domain::operations::GenerationMode;
 use domain::time::EpochMillis;
+use futures::FutureExt;
 use store::{
     Cursor, Effect, GenerationCommit, GenerationCommitError, Head, Lease, LeaseError, Operation,
     OperationUser, OutboxEntry, StoreError, UserKeys, UserStart, WindowReceipt,
@@ -96,7 +97,8 @@ async fn turn_under_lease(
         UserStart::Taken => return Ok(Turn::Busy),
     }
     let work = tokio::select! {
-        work = work(batch, operation, keys, lease) => work,
+        // Boxed, since the whole of learning is one deep future, more than the compiler follows in one type.
+        work = work(batch, operation, keys, lease).boxed() => work,
         () = keep_lease(batch.services, keys, lease.clone()) => Ok(Work::Superseded),
         () = keep_operation(batch) => Ok(Work::Stopped),
     };
@@ -208,19 +210,20 @@ async fn attempt(
     deadline_ms: EpochMillis,
 ) -> Result<(), Refused> {
     let (services, kind) = (batch.services, batch.service.kind());
-    let config = services.orgs.config(batch.org).await?.config;
+    let org = services.orgs.config(batch.org).await?;
+    let config = &org.config;
     let count = services.store.head(keys).await?.map_or(0, |head| head.count);
     let limit = usize::try_from(config.batch_window(kind)).unwrap_or(usize::MAX);
-    let matcher = Matcher::new(&config, kind, &batch.plan.filter);
+    let matcher = Matcher::new(config, kind, &batch.plan.filter);
     let inputs = matcher.newest(&services.store, keys, limit).await?;
     let BatchInputs { turns, positions } = inputs;
     let read = turns.len();
     let output = if turns.is_empty() {
         WindowOutput::default()
     } else {
-        let window = window(batch, keys, turns, &config)?;
+        let window = window(batch, keys, turns, config)?;
         let deadline_ms = deadline_ms.min(services.clock.now_ms() + EXTRACTION_MS_MAX);
-        run_window(services, keys, kind, &window, &config, batch.plan.mode, deadline_ms).await?
+        run_window(services, keys, kind, &window, &org, batch.plan.mode, deadline_ms).await?
     };
     let cursor = match batch.plan.mode {
         GenerationMode::Manual => {
@@ -313,6 +316,7 @@ fn window(
         end_exclusive: 0,
         reason: WindowReason::Batch,
         skip_aggregation: false,
+        overrides_stall: true,
         policy: domain::learning::KindPolicy {
             eligible: true,
             window: config.batch_window(kind),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::entities::Interaction;
 use domain::learning::LearningKind;
+use domain::time::EpochMillis;
 use llm::providers::ModelRole;
 use llm::structured::chat_structured_checked;
 use llm::tool_loop::{FinishTool, NoTools, STEPS_MAX, ToolLoopError, run_tool_loop};
@@ -23,7 +24,7 @@ use crate::worker::{FailureCode, WindowFailure};
 const FINISH_TOOL: &str = "finish_extraction";
 
 /// Renders a prompt. A failure is a fault of the configuration: retrying cannot mend it.
-pub(super) fn render(id: &str, variables: &[(&str, &str)]) -> Result<String, WindowFailure> {
+pub(crate) fn render(id: &str, variables: &[(&str, &str)]) -> Result<String, WindowFailure> {
     let variables: Vec<_> = variables.iter().map(|(name, text)| (*name, Value::from(*text))).collect();
     PromptBank::builtin()
         .render(id, &variables, None)
@@ -54,8 +55,44 @@ impl Run<'_> {
         let model = self.model(ModelRole::ShouldRun).await?;
         let mut request = ChatRequest::new(purpose, vec![Message::user(text)]);
         request.deadline = Some(self.deadline_ms);
+        let (service, extractor) = match kind {
+            LearningKind::Profile => (kind.as_str(), "profile_extractor_config"),
+            LearningKind::Playbook => (kind.as_str(), "user_playbook_extractor_config"),
+        };
+        let (identifier, asked) = (self.keys.user.as_str(), model.model_name());
+        tracing::info!(
+            event = "consolidated_should_run_start",
+            service,
+            identifier,
+            model = asked,
+            extractor
+        );
+        let started = self.services.clock.now_ms();
+        let decided = self.ask_gate(model.as_ref(), &request, kind).await;
+        tracing::info!(
+            event = "consolidated_should_run_end",
+            service,
+            identifier,
+            model = asked,
+            extractor,
+            elapsed_seconds = self.seconds_since(started),
+            decision = match &decided {
+                Ok(true) => "should_run",
+                Ok(false) => "should_skip",
+                Err(_) => "failed",
+            },
+        );
+        decided
+    }
+
+    async fn ask_gate(
+        &self,
+        model: &dyn ChatModel,
+        request: &ChatRequest,
+        kind: LearningKind,
+    ) -> Result<bool, WindowFailure> {
         for _ in 0..2 {
-            let answer = model.chat(&request).await?;
+            let answer = model.chat(request).await?;
             if let Some(decision) = answer.text.as_deref().and_then(parse_gate_answer) {
                 return Ok(decision);
             }
@@ -64,7 +101,14 @@ impl Run<'_> {
         Ok(true)
     }
 
-    fn gate_prompt(&self, kind: LearningKind) -> Result<(&'static str, String), WindowFailure> {
+    /// For the log.
+    pub(super) fn seconds_since(&self, started_ms: EpochMillis) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a duration for people to read")]
+        let seconds = self.services.clock.now_ms().saturating_sub(started_ms) as f64 / 1000.0;
+        seconds
+    }
+
+    pub(super) fn gate_prompt(&self, kind: LearningKind) -> Result<(&'static str, String), WindowFailure> {
         let turns = self.turns();
         let interactions = transcript(&turns).text;
         let context = self.agent_context();
@@ -138,8 +182,28 @@ impl Run<'_> {
             name: FINISH_TOOL.to_owned(),
             description: "Hands in what was found, all of it in one call.".to_owned(),
         };
+        tracing::info!(event = "extraction_agent_started", purpose, model = model.model_name());
+        let started = self.services.clock.now_ms();
         let finished =
             run_tool_loop(model.as_ref(), &request, &finish, &NoTools, STEPS_MAX, |_: &T| Ok(())).await;
+        let elapsed_seconds = self.seconds_since(started);
+        match &finished {
+            Ok(finished) => tracing::info!(
+                event = "extraction_agent_finished",
+                purpose,
+                steps = finished.steps,
+                // Extraction asks nobody yet.
+                pending_tool_calls = 0,
+                elapsed_seconds,
+            ),
+            Err(error) => tracing::warn!(
+                event = "extraction_agent_failed",
+                purpose,
+                finished_reason = error.finished_reason(),
+                has_output = false,
+                elapsed_seconds,
+            ),
+        }
         match finished {
             Ok(finished) => Ok((finished.value, model.model_name().to_owned())),
             Err(ToolLoopError::Model(error)) => Err(error.into()),

@@ -1,21 +1,26 @@
 //! One window, from its interactions to the rows that it changes. Model calls only: nothing is written here.
 
-mod ask;
+pub(crate) mod ask;
 mod candidates;
 mod playbook;
 mod profile;
+mod replay;
+
+pub use replay::{Replay, replay_last_window};
 
 use domain::config::Config;
 use domain::entities::Status;
+use domain::flags::OrgFlags;
 use domain::learning::LearningKind;
 use domain::operations::GenerationMode;
 use domain::time::EpochMillis;
 use std::time::Duration;
 use store::{PlaybookRows, ProfileRows, UserKeys};
 
+use crate::expansion::expanded_terms;
 use crate::formatting::Turn;
 use crate::gate::{GateDecision, GateInput, decide};
-use crate::services::Services;
+use crate::services::{OrgConfig, Services};
 use crate::windows::WindowReason;
 use crate::worker::inputs::WindowInputs;
 use crate::worker::{FailureCode, WindowFailure};
@@ -37,13 +42,14 @@ pub(crate) async fn run_window(
     keys: &UserKeys<'_>,
     kind: LearningKind,
     inputs: &WindowInputs,
-    config: &Config,
+    org: &OrgConfig,
     mode: GenerationMode,
     deadline_ms: EpochMillis,
 ) -> Result<WindowOutput, WindowFailure> {
     let left = u64::try_from(deadline_ms - services.clock.now_ms()).unwrap_or(0);
+    let run = Run { services, keys, inputs, config: &org.config, flags: org.flags, mode, deadline_ms };
     tokio::select! {
-        output = learn_in_time(Run { services, keys, inputs, config, mode, deadline_ms }, kind) => output,
+        output = learn_in_time(run, kind) => output,
         () = services.clock.sleep(Duration::from_millis(left)) => {
             Err(WindowFailure::window(FailureCode::Timeout, "the window took too long"))
         }
@@ -89,6 +95,7 @@ struct Run<'a> {
     keys: &'a UserKeys<'a>,
     inputs: &'a WindowInputs,
     config: &'a Config,
+    flags: OrgFlags,
     mode: GenerationMode,
     /// By when all of it must be done.
     deadline_ms: EpochMillis,
@@ -111,6 +118,29 @@ impl Run<'_> {
 
     fn agent_context(&self) -> &str {
         self.config.agent_context_prompt.as_deref().unwrap_or("").trim()
+    }
+
+    /// More words to find rows by, for those that have none yet, if the organisation wants them.
+    async fn expand<R>(
+        &self,
+        rows: &mut [R],
+        text: impl Fn(&R) -> String,
+        terms: impl Fn(&mut R) -> &mut Option<String>,
+    ) {
+        if !self.config.enable_document_expansion {
+            return;
+        }
+        let mut waiting: Vec<&mut R> = Vec::new();
+        for row in rows {
+            if terms(row).is_none() {
+                waiting.push(row);
+            }
+        }
+        let texts: Vec<String> = waiting.iter().map(|row| text(row)).collect();
+        let found = expanded_terms(self.services, self.keys.org, &texts, self.deadline_ms).await;
+        for (row, found) in waiting.into_iter().zip(found) {
+            *terms(row) = found;
+        }
     }
 
     /// The status of the rows that are made, and of the stored ones that they are compared with: a preview neither

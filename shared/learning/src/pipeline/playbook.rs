@@ -15,12 +15,35 @@ use crate::playbook::{
 };
 use crate::worker::WindowFailure;
 
+/// What an extraction and its consolidation propose. Nothing is written yet.
+pub(super) struct ProposedPlaybooks {
+    stored: Vec<UserPlaybookRow>,
+    outcome: ConsolidationOutcome,
+    model: String,
+}
+
+impl ProposedPlaybooks {
+    /// Rows that would be written or retired.
+    pub(super) fn writes(&self) -> usize {
+        self.outcome.insert.len() + self.outcome.retire.len()
+    }
+}
+
 impl Run<'_> {
     /// Extracts, consolidates, and says what is to be written.
     pub(super) async fn learn_playbooks(&self) -> Result<WindowOutput, WindowFailure> {
+        let ProposedPlaybooks { stored, outcome, model } = self.propose_playbooks().await?;
+        let playbooks = self.playbook_rows(&stored, outcome).await?;
+        Ok(WindowOutput { gate: true, model, playbooks, ..WindowOutput::default() })
+    }
+
+    /// Extracts and consolidates.
+    pub(super) async fn propose_playbooks(&self) -> Result<ProposedPlaybooks, WindowFailure> {
         let (new, model) = self.extract_playbooks().await?;
-        if new.is_empty() {
-            return Ok(WindowOutput { gate: true, model, ..WindowOutput::default() });
+        if new.is_empty() || !self.flags.deduplicator {
+            // Where the comparison is switched off every new rule is kept beside the stored ones.
+            let outcome = ConsolidationOutcome { insert: new, ..ConsolidationOutcome::default() };
+            return Ok(ProposedPlaybooks { stored: Vec::new(), outcome, model });
         }
         let settings = self.consolidation_settings();
         let stored = self.services.store.user_playbooks(self.keys).await?;
@@ -53,8 +76,7 @@ impl Run<'_> {
             independent = done.independent,
             failed = done.failed,
         );
-        let playbooks = self.playbook_rows(&stored, outcome).await?;
-        Ok(WindowOutput { gate: true, model, playbooks, ..WindowOutput::default() })
+        Ok(ProposedPlaybooks { stored, outcome, model })
     }
 
     fn consolidation_settings(&self) -> Deduplication {
@@ -158,11 +180,13 @@ impl Run<'_> {
     async fn playbook_rows(
         &self,
         stored: &[UserPlaybookRow],
-        outcome: ConsolidationOutcome,
+        mut outcome: ConsolidationOutcome,
     ) -> Result<PlaybookRows, WindowFailure> {
         if outcome.insert.is_empty() {
             return Ok(PlaybookRows::default());
         }
+        let text = |row: &UserPlaybook| row.embedding_text().to_owned();
+        self.expand(&mut outcome.insert, text, |row| &mut row.expanded_terms).await;
         let first = self.services.store.take_user_playbook_ids(self.keys.org, outcome.insert.len()).await?;
         let texts: Vec<_> = outcome.insert.iter().map(|row| row.embedding_text().to_owned()).collect();
         let vectors = self.services.orgs.stored_vectors(self.keys.org, &texts).await?;

@@ -10,8 +10,8 @@ use crate::changelog::ProfileChangeLog;
 use crate::formatting::transcript;
 use crate::profile::{
     DedupAnswer, DedupOutcome, DedupRun, ProfileAnswer, Retirement, RowContext, apply_deduplication,
-    candidate_search, dedup_problems, format_existing, format_new, known_profiles, needs_deduplication,
-    profiles_from_answer, tombstones_of,
+    candidate_search, dedup_problems, format_existing, format_new, is_removal, known_profiles,
+    needs_deduplication, profiles_from_answer, tombstones_of,
 };
 use crate::worker::WindowFailure;
 
@@ -19,9 +19,31 @@ use crate::worker::WindowFailure;
 /// transaction.
 pub(super) const RETIRED_ROWS_MAX: usize = 40;
 
+/// What an extraction and its comparison propose. Nothing is written yet.
+pub(super) struct ProposedProfiles {
+    stored: Vec<ProfileRow>,
+    candidates: Vec<UserProfile>,
+    outcome: DedupOutcome,
+    model: String,
+}
+
+impl ProposedProfiles {
+    /// Rows that would be written or retired.
+    pub(super) fn writes(&self) -> usize {
+        self.outcome.insert.len() + self.outcome.retire.len()
+    }
+}
+
 impl Run<'_> {
     /// Extracts, compares, and says what is to be written.
     pub(super) async fn learn_profiles(&self) -> Result<WindowOutput, WindowFailure> {
+        let ProposedProfiles { stored, candidates, outcome, model } = self.propose_profiles().await?;
+        let profiles = self.profile_rows(&stored, &candidates, outcome).await?;
+        Ok(WindowOutput { gate: true, model, profiles, ..WindowOutput::default() })
+    }
+
+    /// Extracts and compares.
+    pub(super) async fn propose_profiles(&self) -> Result<ProposedProfiles, WindowFailure> {
         let now = self.services.clock.now();
         let stored = self.services.store.profiles(self.keys).await?;
         let (live, vectors): (Vec<UserProfile>, Vec<Option<&StoredVector>>) = stored
@@ -30,21 +52,23 @@ impl Run<'_> {
             .map(|row| (row.profile.clone(), row.vector.as_ref()))
             .unzip();
         let (new, model) = self.extract_profiles(&live).await?;
-        if new.is_empty() {
-            return Ok(WindowOutput { gate: true, model, ..WindowOutput::default() });
-        }
-        let candidates = self.profile_candidates(&new, &live, &vectors).await?;
-        let answer = if needs_deduplication(&new, &candidates) {
-            self.compare_profiles(&new, &candidates).await?
+        // Where the comparison is switched off every new fact is kept. A wish to forget is carried out all the same:
+        // that is a promise to the user, and no deduplication.
+        let (compared, kept): (Vec<_>, Vec<_>) =
+            new.into_iter().partition(|row| self.flags.deduplicator || is_removal(&row.content));
+        let candidates = self.profile_candidates(&compared, &live, &vectors).await?;
+        let answer = if needs_deduplication(&compared, &candidates) {
+            self.compare_profiles(&compared, &candidates).await?
         } else {
             None
         };
         let trigger = &self.inputs.window.trigger;
         let run = DedupRun { request_id: trigger.request_id.clone(), now };
         // One new row and nothing to compare it with: it is kept, unless it is a wish to forget.
-        let outcome = apply_deduplication(new, &candidates, answer.as_ref(), &run, || self.new_profile_id());
-        let profiles = self.profile_rows(&stored, &candidates, outcome).await?;
-        Ok(WindowOutput { gate: true, model, profiles, ..WindowOutput::default() })
+        let mut outcome =
+            apply_deduplication(compared, &candidates, answer.as_ref(), &run, || self.new_profile_id());
+        outcome.insert.extend(kept);
+        Ok(ProposedProfiles { stored, candidates, outcome, model })
     }
 
     async fn extract_profiles(
@@ -65,7 +89,21 @@ impl Run<'_> {
             "profile_update_main",
             &[("existing_profiles", &known_profiles(live)), ("interactions", &shown.text)],
         )?;
-        let (answer, model) = self.extract::<ProfileAnswer>("profile_update_main", system, user).await?;
+        let interactions = self.inputs.turns.len();
+        tracing::info!(event = "profile_extract_llm_start", interactions);
+        let started = self.services.clock.now_ms();
+        let extracted = self.extract::<ProfileAnswer>("profile_update_main", system, user).await;
+        let elapsed_seconds = self.seconds_since(started);
+        let (answer, model) = match extracted {
+            Ok(extracted) => extracted,
+            Err(failure) => {
+                let error_type = failure.code();
+                tracing::warn!(event = "profile_extract_failed", interactions, elapsed_seconds, error_type);
+                return Err(failure);
+            }
+        };
+        let proposed = answer.profiles.len();
+        tracing::info!(event = "profile_extract_llm_end", model, interactions, elapsed_seconds, proposed);
         let trigger = &self.inputs.window.trigger;
         let Some(last) = self.inputs.turns.last() else { return Ok((Vec::new(), model)) };
         let context = RowContext {
@@ -94,6 +132,9 @@ impl Run<'_> {
         live: &[UserProfile],
         vectors: &[Option<&StoredVector>],
     ) -> Result<Vec<UserProfile>, WindowFailure> {
+        if new.is_empty() {
+            return Ok(Vec::new());
+        }
         let texts: Vec<_> = live.iter().map(UserProfile::embedding_text).collect();
         let index = self.candidate_index(&texts, vectors).await?;
         let mut found: Vec<usize> = Vec::new();
@@ -142,12 +183,16 @@ impl Run<'_> {
         &self,
         stored: &[ProfileRow],
         candidates: &[UserProfile],
-        outcome: DedupOutcome,
+        mut outcome: DedupOutcome,
     ) -> Result<ProfileRows, WindowFailure> {
+        if outcome.insert.is_empty() && outcome.retire.is_empty() {
+            return Ok(ProfileRows::default());
+        }
         let now = self.services.clock.now();
         let trigger = &self.inputs.window.trigger;
         let Some(last) = self.inputs.turns.last() else { return Ok(ProfileRows::default()) };
         let user = &last.request.user_id;
+        self.expand(&mut outcome.insert, |row| row.content.clone(), |row| &mut row.expanded_terms).await;
         let change = ProfileChangeLog::of(&outcome, candidates, user, &trigger.request_id, now);
         let texts: Vec<_> = outcome.insert.iter().map(UserProfile::embedding_text).collect();
         let vectors = self.services.orgs.stored_vectors(self.keys.org, &texts).await?;

@@ -105,10 +105,11 @@ pub fn apply_consolidation(
         for decision in &answer.decisions {
             if application.apply(decision).is_none() {
                 application.outcome.counters.failed += 1;
+                tracing::warn!(event = "consolidation_apply_failed", kind = decision.kind());
             }
         }
     }
-    application.keep_the_rest()
+    application.keep_the_rest(answer.is_some())
 }
 
 struct Application<'a> {
@@ -128,16 +129,21 @@ impl Application<'_> {
         if !decision.new_rows().iter().all(is_free) || claims.iter().any(|place| self.given_up[*place]) {
             return None;
         }
+        let mut named_existing = claims.clone();
         match decision {
             Decision::Unify { new, content, trigger, rationale, .. } => {
                 self.unify(new, &claims, content, trigger.as_deref(), rationale.as_deref())?;
             }
             Decision::RejectNew { superseded_by_existing, .. } => {
-                if resolve_existing(*superseded_by_existing, self.existing).is_none() {
+                let Some(place) = resolve_existing(*superseded_by_existing, self.existing) else {
                     self.outcome.counters.reject_new_invalid += 1;
+                    tracing::warn!(event = "consolidation_reject_new_invalid", new_id = named(decision));
                     return None;
-                }
+                };
                 self.outcome.counters.reject_new += decision.new_rows().len();
+                let existing_id = self.existing[place].user_playbook_id;
+                tracing::info!(event = "consolidation_reject_new", new_id = named(decision), existing_id);
+                named_existing = vec![place];
             }
             Decision::Differentiate { new, refined_new_trigger, refined_existing_trigger, .. } => {
                 self.differentiate(*new, *claims.first()?, refined_new_trigger, refined_existing_trigger)?;
@@ -150,7 +156,29 @@ impl Application<'_> {
         for n in decision.new_rows() {
             self.handled[*n] = true;
         }
+        self.log(decision, &named_existing);
         Some(())
+    }
+
+    /// What was decided, without the words of the rules.
+    fn log(&self, decision: &Decision, existing: &[usize]) {
+        let rows: Vec<&UserPlaybook> = existing.iter().map(|place| &self.existing[*place]).collect();
+        let existing_id = match rows.as_slice() {
+            [] => "none".to_owned(),
+            [row] => row.user_playbook_id.to_string(),
+            _ => "multi".to_owned(),
+        };
+        let trigger = |row: &UserPlaybook| row.trigger.as_deref().map(|text| text.trim().to_lowercase());
+        let new = decision.new_rows().iter().map(|n| &self.new[*n]);
+        let trigger_match = !rows.is_empty()
+            && new.into_iter().all(|new| rows.iter().all(|row| trigger(row) == trigger(new)));
+        tracing::info!(
+            event = "playbook_consolidation.decision",
+            kind = decision.kind(),
+            new_id = named(decision),
+            existing_id,
+            trigger_match,
+        );
     }
 
     fn unify(
@@ -193,7 +221,11 @@ impl Application<'_> {
             self.retire(*place, PlaybookRetirement::MergedInto(survivor));
         }
         self.outcome.counters.unify += 1;
-        self.outcome.counters.over_budget += usize::from(chars > self.run.max_unified_content_chars);
+        let budget = self.run.max_unified_content_chars;
+        if chars > budget {
+            self.outcome.counters.over_budget += 1;
+            tracing::warn!(event = "consolidation_over_budget", chars, budget);
+        }
         Some(())
     }
 
@@ -225,13 +257,24 @@ impl Application<'_> {
         self.outcome.retire.push(RetiredPlaybook { user_playbook_id, retirement });
     }
 
-    fn keep_the_rest(mut self) -> ConsolidationOutcome {
-        let unhandled = self.new.iter().zip(&self.handled).filter(|(_, handled)| !**handled);
-        for (row, _) in unhandled {
+    fn keep_the_rest(mut self, was_answered: bool) -> ConsolidationOutcome {
+        let unhandled = self.new.iter().zip(&self.handled).enumerate().filter(|(_, (_, handled))| !**handled);
+        for (place, (row, _)) in unhandled {
             self.outcome.insert.push(row.clone());
             self.outcome.counters.unhandled_new += 1;
+            if was_answered {
+                tracing::info!(event = "consolidation_unhandled_new", new_id = format!("NEW-{place}"));
+            }
         }
         self.outcome
+    }
+}
+
+/// The new rows of a decision as the prompt names them.
+fn named(decision: &Decision) -> String {
+    match decision.new_rows() {
+        [n] => format!("NEW-{n}"),
+        _ => "multi".to_owned(),
     }
 }
 

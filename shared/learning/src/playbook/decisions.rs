@@ -72,6 +72,17 @@ impl Decision {
         }
     }
 
+    /// The word of its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unify { .. } => "unify",
+            Self::RejectNew { .. } => "reject_new",
+            Self::Differentiate { .. } => "differentiate",
+            Self::Independent { .. } => "independent",
+        }
+    }
+
     fn parse(value: &Value) -> Option<Self> {
         let new = new_rows_of(value.get("new_id").or_else(|| value.get("new_ids"))?)?;
         let text = |name: &str| value.get(name).and_then(text_of);

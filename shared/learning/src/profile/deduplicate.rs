@@ -171,11 +171,11 @@ impl<Ids: FnMut() -> ProfileId> Application<'_, Ids> {
         let existing = members
             .iter()
             .filter_map(|id| if let RowId::Existing(n) = id { self.existing.get(*n) } else { None });
-        let mut feature_rows: Vec<&UserProfile> = new.clone().collect();
+        // What is known beside a fact stays with it, unless the fact does not hold any more.
+        let keeps_old = group.relation == Relation::Duplicate || new.clone().next().is_none();
+        let feature_rows: Vec<&UserProfile> =
+            existing.clone().filter(|_| keeps_old).chain(new.clone()).collect();
         let rows: Vec<&UserProfile> = new.chain(existing).collect();
-        if feature_rows.is_empty() {
-            feature_rows.clone_from(&rows);
-        }
         let template = rows[0];
         let time_to_live: ProfileTimeToLive =
             parse_time_to_live(group.merged_time_to_live.as_deref()).unwrap_or(template.profile_time_to_live);

@@ -101,6 +101,22 @@ fn duplicates_become_one_row_and_the_stored_one_points_to_it() {
 }
 
 #[test]
+fn a_merged_row_keeps_the_extra_data_of_its_members_unless_it_replaces_them() {
+    for (relation, expected) in
+        [("duplicate", json!({"a": 1, "b": 2, "c": 3})), ("contradiction", json!({"b": 2, "c": 3}))]
+    {
+        let mut new = row("n0", "lives in Oslo");
+        new.custom_features = json!({"b": 2, "c": 3}).as_object().cloned();
+        let mut old = row("e0", "lives in Rome");
+        old.custom_features = json!({"a": 1, "b": 1}).as_object().cloned();
+        let mut answer = group(&["NEW-0", "EXISTING-0"], "lives in Oslo");
+        answer["relation"] = relation.into();
+        let outcome = apply_rows(vec![new], &[old], json!({"duplicate_groups": [answer]}));
+        assert_eq!(outcome.insert[0].custom_features, expected.as_object().cloned(), "{relation}");
+    }
+}
+
+#[test]
 fn a_later_statement_supersedes_the_stored_one() {
     let mut answer = group(&["EXISTING-0", "NEW-0"], "Is called Anna-Lena");
     answer["relation"] = "contradiction".into();

@@ -31,6 +31,7 @@ pub(super) fn segment(first_position: u64, count: u32, session: &str, admitted_a
             force: false,
             session_finished: false,
             skip_aggregation: false,
+            override_stall: false,
         },
     }
 }

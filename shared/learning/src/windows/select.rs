@@ -67,6 +67,8 @@ pub struct Window {
     pub reason: WindowReason,
     /// Whether a request asked not to aggregate.
     pub skip_aggregation: bool,
+    /// Whether a request asked to be learned from though learning stands still.
+    pub overrides_stall: bool,
     /// The policy of its first new interaction.
     pub policy: KindPolicy,
     /// The request of its last new interaction.
@@ -154,6 +156,7 @@ pub fn select(
         context,
         end_exclusive,
         reason,
+        overrides_stall: new.iter().any(|input| input.segment.policy.override_stall),
         skip_aggregation: new.iter().any(|input| input.segment.policy.skip_aggregation),
         policy,
         trigger: new[take - 1].segment.trigger.clone(),

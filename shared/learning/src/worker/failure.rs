@@ -66,7 +66,7 @@ impl FailureCode {
     }
 
     /// Whether the cause lies outside: such a window is tried again without end.
-    fn is_outside(&self) -> bool {
+    pub(crate) fn is_outside(&self) -> bool {
         matches!(
             self,
             Self::AuthError
@@ -129,6 +129,16 @@ impl WindowFailure {
             code,
             FailureCode::AnswerMalformed | FailureCode::AnswerTruncated | FailureCode::ContentFiltered
         )
+    }
+
+    /// The word in logs.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Window { code, .. } => code.as_str(),
+            Self::Stale => "stale",
+            Self::Superseded => "superseded",
+            Self::Store(_) => "store_failed",
+        }
     }
 
     pub(crate) fn window(code: FailureCode, detail: impl Into<String>) -> Self {

@@ -5,7 +5,7 @@ use domain::learning::LearningKind;
 use domain::time::EpochSeconds;
 use store::{Cursor, Head, RequestDocument, Store, StoreError, UserKeys};
 
-use crate::windows::{self, InvalidPolicy, Segment, Selection, Slice, Trigger, Window};
+use crate::windows::{self, InvalidPolicy, Segment, Selection, Slice, Trigger, Window, WindowReason};
 
 /// Positions that are read ahead of the cursor at first; doubled while that is too little.
 const READ_AHEAD_POSITIONS: i64 = 64;
@@ -26,6 +26,13 @@ pub(crate) enum Next {
 pub(crate) struct WindowInputs {
     pub(crate) window: Window,
     pub(crate) turns: Vec<InputTurn>,
+}
+
+impl WindowInputs {
+    /// Whether any request in it is to be learned from though learning stands still.
+    pub(crate) fn overrides_stall(&self) -> bool {
+        self.window.overrides_stall
+    }
 }
 
 /// An interaction of a window and the request that it came with.
@@ -72,6 +79,38 @@ pub(crate) async fn next_window(
             Selection::Drained { end_exclusive } => return Ok(Ok(Next::Drained(to_i64(end_exclusive)))),
         }
     }
+}
+
+/// The last window of a user, whatever was learned of it: of the last `window` interactions that count for a kind the
+/// last `stride` as new ones. `None` when none counts.
+pub(crate) async fn last_window(
+    store: &Store,
+    keys: &UserKeys<'_>,
+    kind: LearningKind,
+    window: u32,
+    stride: u32,
+) -> Result<Option<WindowInputs>, StoreError> {
+    let Some(head) = store.head(keys).await? else { return Ok(None) };
+    let counts = move |document: &RequestDocument| document.policy.of(kind).eligible;
+    let documents = store.documents_before(keys, head.count, window as usize, counts).await?;
+    let eligible: Vec<&RequestDocument> = documents.iter().filter(|document| counts(document)).collect();
+    let Some(last) = eligible.last() else { return Ok(None) };
+    let positions = eligible.iter().flat_map(|document| document.first_position..document.end_position());
+    let mut all: Vec<u64> = positions.map(to_u64).collect();
+    let mut context = all.split_off(all.len().saturating_sub(window as usize));
+    let new = context.split_off(context.len().saturating_sub(stride as usize));
+    let window = Window {
+        end_exclusive: to_u64(head.count),
+        reason: WindowReason::Stride,
+        skip_aggregation: last.policy.skip_aggregation,
+        overrides_stall: last.policy.override_stall,
+        policy: last.policy.of(kind),
+        trigger: segment(last).trigger,
+        new,
+        context,
+    };
+    let turns = turns(&documents, &window);
+    Ok(Some(WindowInputs { window, turns }))
 }
 
 /// The documents before the cursor that a window of `window` interactions may show again.

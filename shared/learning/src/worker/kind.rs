@@ -3,11 +3,9 @@
 use domain::learning::LearningKind;
 use domain::operations::GenerationMode;
 use domain::time::{EpochMillis, EpochSeconds};
-use store::{
-    CommitError, Cursor, Effect, Head, LearningCommit, Lease, OutboxEntry, StoreError, UserKeys,
-    WindowReceipt,
-};
+use store::{CommitError, Cursor, Head, LearningCommit, Lease, StoreError, UserKeys, WindowReceipt};
 
+use super::effects;
 use super::failure::{FailureCode, WindowFailure, retry_at};
 use super::inputs::{Next, WindowInputs, next_window, to_i64};
 use crate::pipeline::{WindowOutput, run_window};
@@ -16,7 +14,7 @@ use crate::services::{OrgConfig, Services};
 /// Time that one window may take over all its model calls, in milliseconds.
 pub(crate) const EXTRACTION_MS_MAX: i64 = 300_000;
 /// How often a window that was given up is tried again though nothing changed, in seconds.
-const PARKED_SECONDS: i64 = 3_600;
+pub(super) const PARKED_SECONDS: i64 = 3_600;
 
 /// Where one kind stands when the worker leaves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +25,11 @@ pub(crate) enum KindOutcome {
         learned: i64,
         /// When something will be due though nothing arrives.
         due_at: Option<EpochSeconds>,
+    },
+    /// A window is due, but the organisation's learning stands still.
+    Held {
+        /// See [`Self::Settled`].
+        learned: i64,
     },
     /// There is more, but no time for it.
     OutOfTime,
@@ -91,6 +94,12 @@ pub(crate) async fn learn_kind(
         if services.clock.now_ms() >= stop_at_ms {
             return Ok(KindOutcome::OutOfTime);
         }
+        let stall = services.stall(keys.org).await?;
+        if stall.as_ref().is_some_and(|stall| stall.holds_user(keys.user, config.version))
+            && !inputs.overrides_stall()
+        {
+            return Ok(KindOutcome::Held { learned: cursor.learned });
+        }
         if !cursor.parked
             && cursor.attempts > 0
             && cursor.last_error.is_none()
@@ -110,7 +119,11 @@ pub(crate) async fn learn_kind(
         // The worker's own time must suffice for the commit too.
         let deadline_ms = services.clock.now_ms().min(stop_at_ms) + EXTRACTION_MS_MAX;
         match learn_window(services, keys, lease, kind, &cursor, &inputs, &config, deadline_ms).await {
-            Ok(()) => {}
+            Ok(learned) => {
+                if learned == Learned::ByModels && stall.is_some_and(|stall| stall.stalled) {
+                    end_stall(services, keys).await;
+                }
+            }
             Err(WindowFailure::Stale) => uncount_attempt(services, keys, kind, &mut cursor).await,
             Err(WindowFailure::Superseded) => return Ok(KindOutcome::Superseded),
             Err(WindowFailure::Store(error)) => {
@@ -167,6 +180,23 @@ async fn give_up_or_retry(
     Ok(settled(&cursor, Some(retry_at)))
 }
 
+/// Who saw to a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Learned {
+    /// The gate alone.
+    ByGate,
+    /// All models that it takes, and they answered.
+    ByModels,
+}
+
+/// Every model answered: what held learning up is over. Should this fail, the next window says so again.
+async fn end_stall(services: &Services, keys: &UserKeys<'_>) {
+    match services.store.end_stall(keys.org).await {
+        Ok(_) => tracing::info!(event = "stall_ended", org = keys.org.as_str()),
+        Err(error) => tracing::warn!(event = "stall_not_ended", org = keys.org.as_str(), %error),
+    }
+}
+
 /// One window: model calls, then one commit.
 #[expect(clippy::too_many_arguments, reason = "what a window depends on, each of another kind")]
 async fn learn_window(
@@ -178,17 +208,11 @@ async fn learn_window(
     inputs: &WindowInputs,
     config: &OrgConfig,
     deadline_ms: EpochMillis,
-) -> Result<(), WindowFailure> {
+) -> Result<Learned, WindowFailure> {
     let mode = GenerationMode::Regular;
-    let output = run_window(services, keys, kind, inputs, &config.config, mode, deadline_ms).await?;
+    let output = run_window(services, keys, kind, inputs, config, mode, deadline_ms).await?;
     let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
-    if !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty() {
-        commit.effects.push(OutboxEntry {
-            org: keys.org.clone(),
-            id: services.ids.uuid(),
-            effect: Effect::OrgPlaybooksChanged,
-        });
-    }
+    effects::add(services, keys, &mut commit);
     match services.store.commit_window(keys, &commit).await {
         Ok(()) => {}
         Err(CommitError::Superseded) => return Err(WindowFailure::Superseded),
@@ -210,13 +234,8 @@ async fn learn_window(
         added = commit.receipt.added,
         retired = commit.receipt.retired,
     );
-    for effect in &commit.effects {
-        if let Err(error) = services.store.carry_out(effect).await {
-            // It was committed with the window: the sweep carries it out.
-            tracing::warn!(event = "effect_left_over", %error);
-        }
-    }
-    Ok(())
+    effects::carry_out(services, &commit).await;
+    Ok(if commit.receipt.gate { Learned::ByModels } else { Learned::ByGate })
 }
 
 fn commit_of(
@@ -251,7 +270,7 @@ fn commit_of(
         ..Cursor::default()
     };
     LearningCommit {
-        kind,
+        name: kind.into(),
         lease: lease.clone(),
         cursor: next,
         receipt,

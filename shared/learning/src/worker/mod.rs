@@ -4,12 +4,15 @@
 //! it, which fails when something was published meanwhile; outputs are written only by a commit that checks the
 //! lease's epoch, together with the cursor that says that they were.
 
+mod effects;
 mod failure;
 pub(crate) mod inputs;
 pub(crate) mod kind;
+mod reflect;
+mod tags;
 mod turn_vectors;
 
-use domain::ids::{OrgId, UserHash};
+use domain::ids::{OrgId, ProfileId, UserHash};
 use domain::learning::LearningKind;
 use domain::time::{EpochMillis, EpochSeconds};
 use std::time::Duration;
@@ -19,7 +22,10 @@ use wake::WakeReason;
 pub use failure::{FailureCode, WindowFailure};
 
 use crate::services::Services;
+pub(crate) use kind::EXTRACTION_MS_MAX;
 use kind::{KindOutcome, learn_kind};
+use reflect::{Reflected, reflect};
+use tags::{Tagged, tag_rows};
 
 /// How often a held lease is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(100);
@@ -86,6 +92,11 @@ pub async fn learn_user(
     }
 }
 
+/// A new id; a UUID is never blank.
+fn new_profile_id(services: &Services) -> ProfileId {
+    ProfileId::new(&services.ids.uuid()).unwrap_or_else(|_| unreachable!("a UUID is not blank"))
+}
+
 /// Renews the lease until it is lost.
 pub(crate) async fn keep_lease(services: &Services, keys: &UserKeys<'_>, mut lease: Lease) {
     loop {
@@ -121,6 +132,12 @@ async fn learn_under_lease(
         if head.barred {
             return Ok(Learned::Barred);
         }
+        // Before the windows, so that they are compared with memories as they are after it.
+        let Reflected::Settled { due_at: reflection_due_at } =
+            reflect(services, keys, lease, &head, stop_at_ms).await?
+        else {
+            return Ok(Learned::Superseded);
+        };
         // Each kind has its own cursor and transaction: the failure of one does not delay the other.
         let (profile, playbook) = tokio::join!(
             learn_kind(services, keys, lease, &head, LearningKind::Profile, stop_at_ms),
@@ -130,10 +147,24 @@ async fn learn_under_lease(
         if profile == KindOutcome::Superseded || playbook == KindOutcome::Superseded {
             return Ok(Learned::Superseded);
         }
-        if finish(services, keys, &head, profile, playbook).await? {
+        let mut is_unfinished = [profile, playbook].contains(&KindOutcome::OutOfTime);
+        let tagged = if is_unfinished {
+            Tagged::More
+        } else {
+            tag_rows(services, keys, lease, &head, stop_at_ms).await?
+        };
+        let tags_due_at = match tagged {
+            Tagged::Settled { due_at } => due_at,
+            Tagged::More => {
+                is_unfinished = true;
+                Some(services.clock.now())
+            }
+            Tagged::Superseded => return Ok(Learned::Superseded),
+        };
+        let otherwise_due_at = [reflection_due_at, tags_due_at].into_iter().flatten().min();
+        if finish(services, keys, &head, profile, playbook, otherwise_due_at).await? {
             turn_vectors::embed_turns(services, keys, lease, &head, stop_at_ms).await;
-            let out_of_time = [profile, playbook].contains(&KindOutcome::OutOfTime);
-            return Ok(if out_of_time { Learned::Continued } else { Learned::Done });
+            return Ok(if is_unfinished { Learned::Continued } else { Learned::Done });
         }
         // Something was published since the head was read: look again.
     }
@@ -148,19 +179,24 @@ async fn finish(
     head: &Head,
     profile: KindOutcome,
     playbook: KindOutcome,
+    otherwise_due_at: Option<EpochSeconds>,
 ) -> Result<bool, StoreError> {
     let now = services.clock.now();
     let due = |outcome: KindOutcome| match outcome {
         KindOutcome::OutOfTime | KindOutcome::Superseded => Some(now),
+        // It stays as overdue as it is: the sweep finds it a place to wait.
+        KindOutcome::Held { .. } => Some(head.due_at.map_or(now, |at| at.min(now))),
         KindOutcome::Settled { due_at, .. } => due_at,
     };
     let learned = |outcome: KindOutcome, kind| match outcome {
-        KindOutcome::Settled { learned, .. } => learned,
+        KindOutcome::Settled { learned, .. } | KindOutcome::Held { learned } => learned,
         KindOutcome::OutOfTime | KindOutcome::Superseded => head.learned(kind),
     };
-    let due_at: Option<EpochSeconds> = [due(profile), due(playbook)].into_iter().flatten().min();
+    let due_at: Option<EpochSeconds> =
+        [due(profile), due(playbook), otherwise_due_at].into_iter().flatten().min();
     let finish = FinishHead {
         seen_count: head.count,
+        seen_revision: head.due_revision,
         learned_profile: learned(profile, LearningKind::Profile),
         learned_playbook: learned(playbook, LearningKind::Playbook),
         due_at,

@@ -22,6 +22,17 @@ impl Prompt {
         let found = self.texts.iter().rev().find_map(|text| last_block(text, name));
         found.ok_or_else(|| refused(format!("the prompt holds no block {name}")))
     }
+
+    /// What an instruction says between a heading of its own and the last block of this name.
+    pub(super) fn before_block(&self, name: &str, heading: &str) -> Result<&str, ChatError> {
+        let between = |text: &'_ str| {
+            let end = text.rfind(&format!("<{name}>\n"))?;
+            let start = text[..end].find(heading)? + heading.len();
+            Some((start, end))
+        };
+        let found = self.texts.iter().rev().find_map(|text| between(text).map(|(s, e)| &text[s..e]));
+        found.ok_or_else(|| refused(format!("the prompt says nothing before the block {name}")))
+    }
 }
 
 fn last_block<'a>(text: &'a str, name: &str) -> Option<&'a str> {

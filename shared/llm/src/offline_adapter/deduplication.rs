@@ -61,7 +61,11 @@ fn group_answer(group: &DuplicateGroup, new: &[ProfileRow<'_>], existing: &[Prof
 
 /// Whether the latest member of a group replaces the others. The rules do not say so, but they show it: then its time
 /// to live holds, and else the longest. So they are asked about the group once more, its latest member short-lived.
-fn contradicts(group: &DuplicateGroup, new: &[ProfileRow<'_>], existing: &[ProfileRow<'_>]) -> bool {
+pub(super) fn contradicts(
+    group: &DuplicateGroup,
+    new: &[ProfileRow<'_>],
+    existing: &[ProfileRow<'_>],
+) -> bool {
     let mut new = members(group, "NEW-", new);
     let mut existing = members(group, "EXISTING-", existing);
     // Of equal times the last one counts, and what is new was said after what is stored.

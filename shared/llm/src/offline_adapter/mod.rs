@@ -12,7 +12,10 @@ mod embedding;
 mod expert;
 mod playbooks;
 mod profiles;
+mod reflection;
+mod review;
 mod rows;
+mod tagging;
 mod tool_calls;
 mod transcript;
 
@@ -96,6 +99,10 @@ fn answer(purpose: &str, prompt: &Prompt) -> Result<Answer, ChatError> {
         "playbook_extraction_main" => playbooks::extract(prompt, "conversation").map(Answer::Finish),
         "playbook_extraction_main_expert" => playbooks::extract(prompt, "comparisons").map(Answer::Finish),
         "playbook_consolidation" => consolidation::consolidate(prompt).map(Answer::Text),
+        "memory_reflection" => reflection::reflect(prompt).map(Answer::Text),
+        "tagging" => tagging::tag(prompt).map(Answer::Text),
+        "playbook_candidate_review" => review::review(prompt).map(Answer::Text),
+        "document_expansion" => tagging::expand(prompt).map(Answer::Text),
         other => Err(refused(format!("the offline model does not know the prompt {other}"))),
     }
 }

@@ -177,6 +177,17 @@ fn the_deployments_choice_of_models_yields_to_the_organisations() {
 }
 
 #[test]
+fn the_deployments_choice_does_not_take_an_organisation_to_a_provider_that_it_did_not_bring() {
+    let mut settings = environment(&[("OPENAI_API_KEY", "k")]);
+    settings.site_models = BTreeMap::from([(ModelRole::Generation, "openai/gpt-4.1".to_owned())]);
+    settings.org = org_keys(&["anthropic"]);
+    assert_eq!(chat(&settings, ModelRole::Generation).provider, "anthropic");
+    settings.org = org_keys(&["anthropic", "openai"]);
+    let chosen = chat(&settings, ModelRole::Generation);
+    assert_eq!((chosen.model.as_str(), chosen.api_key.expose()), ("gpt-4.1", "org-openai"));
+}
+
+#[test]
 fn azure_is_reached_by_deployment_and_old_versions_get_no_schema() {
     let mut settings = ProviderSettings::default();
     settings.org.azure = Some(AzureSettings {

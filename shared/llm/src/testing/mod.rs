@@ -1,5 +1,5 @@
 //! Doubles for tests, here and in the crates above: a model server that follows a script, a model without a
-//! server, a clock that jumps, a sink that remembers.
+//! server, a clock that jumps, a sink that remembers, a reader of what is logged.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -14,12 +14,14 @@
 //! ```
 
 mod clock;
+mod events;
 mod render;
 mod script;
 mod scripted_model;
 mod server;
 
 pub use clock::{JumpClock, RecordingSink, random_always};
+pub use events::{Events, Fields};
 pub use script::{HttpReply, ReceivedRequest, Scripted};
 pub use scripted_model::{ScriptedModel, answer, tool_answer};
 pub use server::ModelServer;

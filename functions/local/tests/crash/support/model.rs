@@ -84,6 +84,15 @@ impl OrgServices for ScriptedOrgs {
         Ok(Arc::new(ScriptedChat(Arc::clone(&self.script))))
     }
 
+    async fn chat_named(
+        &self,
+        org: &OrgId,
+        role: ModelRole,
+        _: &str,
+    ) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
+        self.chat(org, role).await
+    }
+
     async fn embedding(&self, _: &OrgId) -> Result<Arc<dyn EmbeddingModel>, OrgServicesError> {
         Ok(Arc::new(SameVector))
     }
@@ -155,8 +164,20 @@ fn respond(purpose: &str, text: &str) -> ChatResponse {
             &json!({ "decisions": [{ "kind": "independent", "reason": "new", "new_id": "NEW-0" }] })
                 .to_string(),
         ),
+        "memory_reflection" => answer(&revisions(text).to_string()),
+        "tagging" => answer(&json!({ "tags": ["tagged"] }).to_string()),
         _ => answer("true"),
     }
+}
+
+/// Every cited fact is revised.
+fn revisions(text: &str) -> serde_json::Value {
+    let ids =
+        text.lines().filter_map(|line| line.trim().strip_prefix("\"target_id\": \"")?.split('"').next());
+    let decisions = ids.map(
+        |id| json!({ "target_kind": "profile", "target_id": id, "new_content": format!("Revised {id}") }),
+    );
+    json!({ "decisions": decisions.collect::<Vec<_>>() })
 }
 
 fn finish(arguments: &serde_json::Value) -> ChatResponse {

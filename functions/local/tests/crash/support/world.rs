@@ -20,7 +20,7 @@ use retrospect::cloud::template::Cloud;
 use retrospect::data_dir::DataDir;
 use retrospect::deployment::{Data, Deployment, Options};
 use runtime::{App, SELF_HOST_ORG, World as AppWorld};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{StoreError, UserKeys};
 use sweep::Swept;
 use tower::ServiceExt;
@@ -160,6 +160,20 @@ impl Process {
         let (status, answer) = self.call("POST", "/api/publish_interaction", Some(body)).await;
         assert!(status != StatusCode::OK || answer["success"] == true, "{answer}");
         status
+    }
+
+    /// Declares a session over; whether there was such a session.
+    pub(crate) async fn finalize(&self, user: &str, session: &str) -> bool {
+        let body = json!({ "user_id": user, "session_id": session });
+        let (status, answer) = self.call("POST", "/api/finalize_session", Some(&body)).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        answer["accepted"] == true
+    }
+
+    /// As [`Self::finalize`], but the process may die: whether it answered with success.
+    pub(crate) async fn try_finalize(&self, user: &str, session: &str) -> bool {
+        let body = json!({ "user_id": user, "session_id": session });
+        self.call("POST", "/api/finalize_session", Some(&body)).await.0 == StatusCode::OK
     }
 
     /// When a worker should look at a user.
