@@ -211,14 +211,16 @@ async fn the_sweep_finds_a_change_of_versions_that_nobody_is_at() {
     let kind = LearningKind::Playbook;
     let world = World::new();
     let process = world.start();
-    populated(&process, kind).await;
+    let before = populated(&process, kind).await;
     world.hub.kill_after(9, Moment::After);
     upgrade(&process, kind, json!({})).await;
     let process = world.start();
     assert_eq!(process.sweep().await.unwrap().woken, 0);
     pass(2 * SILENCE_SECONDS).await;
     assert_eq!(process.sweep().await.unwrap().woken, 1);
-    redeliver(&process, kind).await.unwrap();
+    process.drain_operations().await;
+    let done = process.app.services.store.version_progress(&org(), kind).await.unwrap().unwrap();
+    assert_eq!((done.is_active, done.counts), (false, expected_counts(&before)));
     pass(10 * SILENCE_SECONDS).await;
     assert_eq!(process.sweep().await.unwrap().woken, 0, "it is over");
 }
@@ -396,6 +398,10 @@ async fn an_upgrade_that_takes_longer_than_a_caller_waits_goes_on_by_itself() {
     let message = answer["message"].as_str().unwrap();
     assert!(message.ends_with(" so far; the rest goes on in the background"), "{message}");
     assert_whole(&process, kind, &before, "while it goes on").await;
+    // The message that its caller's process sent is enough.
+    process.drain_operations().await;
+    let done = process.app.services.store.version_progress(&org(), kind).await.unwrap().unwrap();
+    assert!(!done.is_active);
     assert_eq!(redeliver(&process, kind).await, Some(expected_counts(&before)));
     for (user, rows) in all_shown(&process, kind).await {
         assert_eq!(rows, upgraded(&before[user]), "{user}");

@@ -18,7 +18,7 @@ use crate::support::rows::{NewRow, Shown, downgrade, listed, row, shown, try_add
 use crate::support::world::{Process, World, org};
 
 /// Seeds in all, a part in each test so that the parts run side by side.
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 24;
 const PARTS: u64 = 2;
 const STEPS: u64 = 14;
 const USERS: [&str; 3] = ["ana", "bo", "cy"];
@@ -51,7 +51,7 @@ async fn run_part(part: u64) {
             changes += life.changes;
         }
     }
-    assert!(chosen.is_some() || (kills > 10 && changes > 30), "{kills} kills, {changes} changes: too tame");
+    assert!(chosen.is_some() || (kills > 5 && changes > 20), "{kills} kills, {changes} changes: too tame");
 }
 
 /// A change of versions, as a caller asks for it.
