@@ -32,10 +32,7 @@ const PROMPTS: [(&str, &[&str]); 11] = [
     ("playbook_extraction_context_expert", &["agent_context_prompt", "extraction_definition_prompt"]),
     ("playbook_extraction_main_expert", &["comparison_pairs"]),
     ("playbook_consolidation", &["new_playbook_count", "new_playbooks", "existing_playbooks"]),
-    (
-        "playbook_aggregation",
-        &["user_playbooks", "existing_approved_playbooks", "rejected_playbooks"],
-    ),
+    ("playbook_aggregation", &["user_playbooks", "existing_approved_playbooks", "rejected_playbooks"]),
 ];
 
 /// Variables that hold what users, agents and tools wrote.

@@ -148,7 +148,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the table fails or an entry is damaged.
     pub async fn agent_versions(&self, org: &OrgId) -> Result<Vec<String>, StoreError> {
-        let items = self.query_all(Range::prefix(&keys::agent_versions_partition(org), AGENT_VERSION_PREFIX)).await?;
+        let items =
+            self.query_all(Range::prefix(&keys::agent_versions_partition(org), AGENT_VERSION_PREFIX)).await?;
         items.iter().map(|item| Ok(ItemReader(item).text(AGENT_VERSION)?.to_owned())).collect()
     }
 
@@ -235,8 +236,7 @@ impl Store {
             transaction.put(self, agent_version_entry(keys));
             for row in chunk {
                 transaction.create(self, row.to_item(keys)?);
-                transaction
-                    .create(self, agent_playbook_lookup(keys, row.playbook.agent_playbook_id));
+                transaction.create(self, agent_playbook_lookup(keys, row.playbook.agent_playbook_id));
             }
             match transaction.commit(self).await {
                 Ok(()) => return Ok(()),

@@ -82,24 +82,33 @@ impl Store {
             None
         };
         let activated = self
-            .fenced(keys, &commit.lease, |transaction| {
-                let state = activate(commit, changes_rows, &clusters, object.as_deref())?;
-                transaction.update(self, &keys.aggregation(), state);
-                if changes_rows {
-                    transaction.put(self, agent_version_entry(keys));
-                    transaction.update(self, &agent_playbooks_version_key(keys.org), one_more());
-                }
-                for operation in &commit.operations {
-                    operation.add_to(transaction, self, keys)?;
-                }
-                Ok(())
-            }, Fence::Updated)
+            .fenced(
+                keys,
+                &commit.lease,
+                |transaction| {
+                    let state = activate(commit, changes_rows, &clusters, object.as_deref())?;
+                    transaction.update(self, &keys.aggregation(), state);
+                    if changes_rows {
+                        transaction.put(self, agent_version_entry(keys));
+                        transaction.update(self, &agent_playbooks_version_key(keys.org), one_more());
+                    }
+                    for operation in &commit.operations {
+                        operation.add_to(transaction, self, keys)?;
+                    }
+                    Ok(())
+                },
+                Fence::Updated,
+            )
             .await;
         match activated {
             // The answer may have been lost on the way.
             Err(AggregationCommitError::Store(error)) if changes_rows => {
                 let active = self.active_run(keys).await;
-                if active.is_ok_and(|active| active == commit.lease.epoch) { Ok(()) } else { Err(error.into()) }
+                if active.is_ok_and(|active| active == commit.lease.epoch) {
+                    Ok(())
+                } else {
+                    Err(error.into())
+                }
             }
             other => other,
         }
@@ -116,17 +125,22 @@ impl Store {
         record: &AggregationRecord,
         operations: &[AggregationOperation],
     ) -> Result<(), AggregationCommitError> {
-        self.fenced(keys, lease, |transaction| {
-            let update = Expression::new(format!("SET {DOCUMENT} = :record"))
-                .condition(format!("{EPOCH} = :mine"))
-                .value(":record", text(&encode(record)?))
-                .value(":mine", number(lease.epoch));
-            transaction.update(self, &keys.aggregation(), update);
-            for operation in operations {
-                operation.add_to(transaction, self, keys)?;
-            }
-            Ok(())
-        }, Fence::Updated)
+        self.fenced(
+            keys,
+            lease,
+            |transaction| {
+                let update = Expression::new(format!("SET {DOCUMENT} = :record"))
+                    .condition(format!("{EPOCH} = :mine"))
+                    .value(":record", text(&encode(record)?))
+                    .value(":mine", number(lease.epoch));
+                transaction.update(self, &keys.aggregation(), update);
+                for operation in operations {
+                    operation.add_to(transaction, self, keys)?;
+                }
+                Ok(())
+            },
+            Fence::Updated,
+        )
         .await
     }
 
@@ -137,25 +151,35 @@ impl Store {
     ) -> Result<(), AggregationCommitError> {
         let run = commit.lease.epoch;
         for chunk in commit.insert.chunks(ROWS_PER_TRANSACTION) {
-            self.fenced(keys, &commit.lease, |transaction| {
-                for row in chunk {
-                    let id = row.playbook.agent_playbook_id;
-                    let row = AgentPlaybookRow { born: Some(run), ..row.clone() };
-                    transaction.put(self, row.to_item(keys)?);
-                    transaction.put(self, agent_playbook_lookup(keys, id));
-                }
-                Ok(())
-            }, Fence::Checked)
+            self.fenced(
+                keys,
+                &commit.lease,
+                |transaction| {
+                    for row in chunk {
+                        let id = row.playbook.agent_playbook_id;
+                        let row = AgentPlaybookRow { born: Some(run), ..row.clone() };
+                        transaction.put(self, row.to_item(keys)?);
+                        transaction.put(self, agent_playbook_lookup(keys, id));
+                    }
+                    Ok(())
+                },
+                Fence::Checked,
+            )
             .await?;
         }
         for chunk in commit.retire.chunks(ROWS_PER_TRANSACTION) {
-            self.fenced(keys, &commit.lease, |transaction| {
-                for row in chunk {
-                    let marked = AgentPlaybookRow { gone: Some(run), born: None, ..row.clone() };
-                    transaction.put_if(self, marked.to_item(keys)?, unchanged(row.version));
-                }
-                Ok(())
-            }, Fence::Checked)
+            self.fenced(
+                keys,
+                &commit.lease,
+                |transaction| {
+                    for row in chunk {
+                        let marked = AgentPlaybookRow { gone: Some(run), born: None, ..row.clone() };
+                        transaction.put_if(self, marked.to_item(keys)?, unchanged(row.version));
+                    }
+                    Ok(())
+                },
+                Fence::Checked,
+            )
             .await?;
         }
         Ok(())
@@ -176,9 +200,14 @@ impl Store {
             rows.retain(|row| row.born.is_some() || row.gone.is_some());
             let mut is_stale = false;
             for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
-                let tidied = self.fenced(keys, lease, |transaction| {
-                    chunk.iter().try_for_each(|row| self.tidy_row(transaction, keys, row, active))
-                }, Fence::Checked);
+                let tidied = self.fenced(
+                    keys,
+                    lease,
+                    |transaction| {
+                        chunk.iter().try_for_each(|row| self.tidy_row(transaction, keys, row, active))
+                    },
+                    Fence::Checked,
+                );
                 match tidied.await {
                     Err(AggregationCommitError::Stale) => is_stale = true,
                     other => other?,

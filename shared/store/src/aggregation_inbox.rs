@@ -99,10 +99,8 @@ impl Store {
         let members = members.iter().map(mark).collect::<Result<Vec<_>, _>>()?;
         let owners: BTreeMap<i64, &UserHash> =
             members.iter().chain(&marks).map(|mark| (mark.user_playbook_id, &mark.user)).collect();
-        let row_keys: Vec<_> = owners
-            .iter()
-            .map(|(id, user)| UserKeys { org: keys.org, user }.user_playbook(*id))
-            .collect();
+        let row_keys: Vec<_> =
+            owners.iter().map(|(id, user)| UserKeys { org: keys.org, user }.user_playbook(*id)).collect();
         let mut rows = self.user_playbooks_by_keys(&row_keys).await?;
         rows.retain(|row| row.playbook.status.is_none() && row.playbook.agent_version == keys.agent_version);
         rows.sort_by_key(|row| row.playbook.user_playbook_id);

@@ -138,7 +138,8 @@ impl Store {
             None if item.contains_key(FINGERPRINTS) => Some(reader.json(FINGERPRINTS)?),
             None => None,
         };
-        let record = if item.contains_key(DOCUMENT) { reader.json(DOCUMENT)? } else { AggregationRecord::default() };
+        let record =
+            if item.contains_key(DOCUMENT) { reader.json(DOCUMENT)? } else { AggregationRecord::default() };
         Ok(AggregationState {
             record,
             clusters,
@@ -199,9 +200,8 @@ impl Store {
 
 /// The update by which an aggregation becomes due now.
 pub(crate) fn due_now(keys: &AgentKeys<'_>, now: EpochSeconds) -> Expression {
-    let update = format!(
-        "SET {DUE_AT} = :now, {DUE_PK} = :shard, {AGENT_VERSION} = :version ADD {DUE_SEQUENCE} :one"
-    );
+    let update =
+        format!("SET {DUE_AT} = :now, {DUE_PK} = :shard, {AGENT_VERSION} = :version ADD {DUE_SEQUENCE} :one");
     Expression::new(update)
         .value(":now", number(now))
         .value(":shard", text(&shard(keys)))
@@ -219,9 +219,6 @@ pub(crate) fn parse_key(item: &Item) -> Option<(OrgId, String)> {
     if reader.text_opt(SK)? != AGGREGATION {
         return None;
     }
-    let (org, hash) = reader
-        .text_opt(PK)?
-        .strip_prefix("O#")?
-        .split_once(AGENT_PARTITION)?;
+    let (org, hash) = reader.text_opt(PK)?.strip_prefix("O#")?.split_once(AGENT_PARTITION)?;
     Some((org.parse().ok()?, hash.to_owned()))
 }

@@ -51,10 +51,8 @@ impl Store {
             let mut transaction = Transaction::default();
             for item in chunk {
                 let reader = ItemReader(item);
-                let key = Key::from_parts(
-                    reader.text(crate::attributes::PK)?,
-                    reader.text(crate::attributes::SK)?,
-                );
+                let key =
+                    Key::from_parts(reader.text(crate::attributes::PK)?, reader.text(crate::attributes::SK)?);
                 transaction.delete(self, &key, Expression::default());
             }
             let deleted = transaction.commit(self).await;

@@ -46,9 +46,7 @@ use domain::time::Clock;
 
 pub use agent_playbooks::AgentPlaybookRow;
 pub use aggregation_changes::{AgentPlaybookSnapshot, AgentPlaybookUpdate, AggregationChange, RunMode};
-pub use aggregation_commit::{
-    AggregationCommit, AggregationCommitError, FINGERPRINT_BYTES_INLINE_MAX,
-};
+pub use aggregation_commit::{AggregationCommit, AggregationCommitError, FINGERPRINT_BYTES_INLINE_MAX};
 pub use aggregation_inbox::{AggregationInputs, InboxMark};
 pub use aggregation_operations::{
     AggregationOperation, AggregationOperationStatus, AggregationResult, OPERATIONS_PER_RUN_MAX, Submitted,

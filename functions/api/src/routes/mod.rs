@@ -144,10 +144,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
             "/api/playbook_aggregation_operations/{operation_id}",
             get(aggregations::get_aggregation_operation),
         )
-        .route(
-            "/api/playbook_aggregation_change_logs",
-            get(aggregations::playbook_aggregation_change_logs),
-        )
+        .route("/api/playbook_aggregation_change_logs", get(aggregations::playbook_aggregation_change_logs))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
         .route("/api/search_agent_playbooks", post(search::search_agent_playbooks))

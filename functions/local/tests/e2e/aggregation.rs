@@ -287,7 +287,10 @@ async fn an_aggregation_that_takes_longer_than_callers_may_wait_goes_on() {
     let id = message.strip_prefix("Playbook aggregation continues in the background as operation ").unwrap();
     site.aggregate().await;
     let operation = site.acme.get(&format!("/api/playbook_aggregation_operations/{id}")).await;
-    assert_eq!((&operation["status"], &operation["result"]["playbooks_generated"]), (&json!("succeeded"), &json!(1)));
+    assert_eq!(
+        (&operation["status"], &operation["result"]["playbooks_generated"]),
+        (&json!("succeeded"), &json!(1))
+    );
 }
 
 #[tokio::test]

@@ -186,7 +186,8 @@ impl RunAggregation {
         let read = |fields: &mut Fields<'_, '_>| {
             let agent_version = fields.optional("agent_version", String::new(), rules::text);
             // Accepted for its callers: it selects nothing.
-            let playbook_name = fields.optional("playbook_name", PLAYBOOK_NAME_DEFAULT.to_owned(), rules::text);
+            let playbook_name =
+                fields.optional("playbook_name", PLAYBOOK_NAME_DEFAULT.to_owned(), rules::text);
             playbook_name?;
             let agent_version = agent_version?;
             let is_blank = agent_version.trim().is_empty();

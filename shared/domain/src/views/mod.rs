@@ -8,8 +8,9 @@ mod publishing;
 mod requests;
 
 pub use answers::{
-    AddedAnswer, AgentPlaybooksAnswer, AggregationAnswer, ConfigAnswer, ExperimentAssignment, InteractionsAnswer, MyConfigAnswer, PlaybookStatusAnswer, ProfilesAnswer,
-    RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
+    AddedAnswer, AgentPlaybooksAnswer, AggregationAnswer, ConfigAnswer, ExperimentAssignment,
+    InteractionsAnswer, MyConfigAnswer, PlaybookStatusAnswer, ProfilesAnswer, RequestsAnswer,
+    UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::ProfileView;

@@ -29,9 +29,8 @@ impl Changes {
         };
         let (unchanged, changed): (Vec<usize>, Vec<usize>) =
             (0..clusters.len()).partition(|place| is_known(&clusters[*place]));
-        let is_kept = |fingerprint: &String| {
-            unchanged.iter().any(|place| clusters[*place].fingerprint == *fingerprint)
-        };
+        let is_kept =
+            |fingerprint: &String| unchanged.iter().any(|place| clusters[*place].fingerprint == *fingerprint);
         let disappeared = stored
             .iter()
             .filter(|(fingerprint, _)| !is_kept(fingerprint))
@@ -102,7 +101,8 @@ mod tests {
         let changes = Changes::between(&clusters, Some(&known), false);
         assert!(!changes.is_full);
         assert_eq!((&changes.unchanged[..], &changes.changed[..]), (&[0][..], &[1, 2][..]));
-        let gone: Vec<_> = changes.disappeared.values().filter_map(|record| record.agent_playbook_id).collect();
+        let gone: Vec<_> =
+            changes.disappeared.values().filter_map(|record| record.agent_playbook_id).collect();
         assert_eq!(gone.len(), 3);
         assert!(!gone.contains(&1));
         assert_eq!(changes.partner(&clusters[1]).unwrap().agent_playbook_id, Some(2));
@@ -123,7 +123,8 @@ mod tests {
     fn a_partner_shares_most_members_and_of_equals_has_the_lowest_ids() {
         let known = stored(&[(&[5, 6], "a", 1), (&[1, 2], "b", 2), (&[3, 4, 7], "c", 3)]);
         let changes = Changes::between(&[], Some(&known), false);
-        let partner = |ids: &[i64]| changes.partner(&cluster(ids, "x")).and_then(|record| record.agent_playbook_id);
+        let partner =
+            |ids: &[i64]| changes.partner(&cluster(ids, "x")).and_then(|record| record.agent_playbook_id);
         assert_eq!(partner(&[1, 2, 5, 6]), Some(2));
         assert_eq!(partner(&[1, 3, 4]), Some(3));
         assert_eq!(partner(&[100]), None);

@@ -10,7 +10,9 @@ pub fn group_directions(contents: &[&str], threshold: f64) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for place in 0..words.len() {
         let near = |group: &&mut Vec<usize>| {
-            group.iter().any(|member| share(&words[*member], &words[place]).is_some_and(|share| share >= threshold))
+            group
+                .iter()
+                .any(|member| share(&words[*member], &words[place]).is_some_and(|share| share >= threshold))
         };
         match groups.iter_mut().find(near) {
             Some(group) => group.push(place),
@@ -60,7 +62,12 @@ mod tests {
 
     #[test]
     fn rows_join_the_first_group_that_shares_enough_words() {
-        let contents = ["answer in bullet points", "never apologise", "Answer in bullet points please", "answer in short"];
+        let contents = [
+            "answer in bullet points",
+            "never apologise",
+            "Answer in bullet points please",
+            "answer in short",
+        ];
         assert_eq!(group_directions(&contents, 0.6), [vec![0, 2, 3], vec![1]]);
         assert_eq!(group_directions(&contents, 0.7), [vec![0, 2], vec![1], vec![3]]);
     }

@@ -31,9 +31,10 @@ pub(super) async fn clusters_of(
     if !found.left_out.is_empty() {
         tracing::warn!(event = "aggregation_rows_left_out", rows = found.left_out.len());
     }
-    let members = found.clusters.iter().map(|places| {
-        places.iter().map(|place| &rows[*place].playbook).collect::<Vec<&UserPlaybook>>()
-    });
+    let members = found
+        .clusters
+        .iter()
+        .map(|places| places.iter().map(|place| &rows[*place].playbook).collect::<Vec<&UserPlaybook>>());
     let wide_enough = members.filter(|members| distinct_users(members) >= settings.min_distinct_users);
     Ok(wide_enough.map(|members| Cluster::of(&members)).collect())
 }

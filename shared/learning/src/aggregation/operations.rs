@@ -115,7 +115,10 @@ mod tests {
         }
         assert_eq!(died.status, AggregationOperationStatus::Running);
         begin(&mut died, 300);
-        assert_eq!((died.status, died.error.as_deref()), (AggregationOperationStatus::Failed, Some(INTERRUPTED)));
+        assert_eq!(
+            (died.status, died.error.as_deref()),
+            (AggregationOperationStatus::Failed, Some(INTERRUPTED))
+        );
     }
 
     #[test]

@@ -82,9 +82,8 @@ pub fn lasting<'a>(existing: &'a [AgentPlaybookRow], changes: &Changes) -> Vec<&
 /// Agent playbooks that people rejected.
 #[must_use]
 pub fn rejected(existing: &[AgentPlaybookRow]) -> Vec<&AgentPlaybookRow> {
-    let is_rejected = |row: &&AgentPlaybookRow| {
-        is_current(row) && row.playbook.playbook_status == PlaybookStatus::Rejected
-    };
+    let is_rejected =
+        |row: &&AgentPlaybookRow| is_current(row) && row.playbook.playbook_status == PlaybookStatus::Rejected;
     existing.iter().filter(is_rejected).collect()
 }
 

@@ -163,5 +163,8 @@ fn an_approved_rule_is_not_stored_a_second_time() {
     let approved = [row(1, "answer in bullet points", PlaybookStatus::Approved, &[1, 2])];
     let clusters = [cluster(&[1, 2, 3])];
     let changes = Changes::between(&clusters, None, true);
-    assert_eq!(screened(lesson("Answer in bullet points."), &clusters[0], &approved, &changes), Outcome::Covered);
+    assert_eq!(
+        screened(lesson("Answer in bullet points."), &clusters[0], &approved, &changes),
+        Outcome::Covered
+    );
 }

@@ -50,7 +50,8 @@ pub fn playbooks_text<'a>(contents: impl IntoIterator<Item = &'a str>, members: 
     if ranked.is_empty() {
         return NO_ROWS.to_owned();
     }
-    let lines: Vec<String> = ranked.iter().map(|(_, content)| format!("- {}", quoted(content.trim()))).collect();
+    let lines: Vec<String> =
+        ranked.iter().map(|(_, content)| format!("- {}", quoted(content.trim()))).collect();
     lines.join("\n")
 }
 
@@ -81,7 +82,8 @@ pub(crate) mod tests {
         let text = members_text(&rows.iter().collect::<Vec<_>>(), 0.6);
         let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("Group")).collect();
         assert_eq!(heads, ["Group 1 (2 playbooks):", "Group 2 (1 playbook):"]);
-        let order: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("[ROW-")?.split(']').next()).collect();
+        let order: Vec<_> =
+            text.lines().filter_map(|line| line.strip_prefix("[ROW-")?.split(']').next()).collect();
         assert_eq!(order, ["0", "2", "1"]);
     }
 

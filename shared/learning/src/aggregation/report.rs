@@ -55,9 +55,6 @@ mod tests {
             result_message(&done),
             "Processed 7 user playbooks, found 2 clusters, generated 1 agent playbooks"
         );
-        assert_eq!(
-            result_message(&skipped(not_enough(1, 2))),
-            "Skipped: not enough new playbooks (1 < 2)"
-        );
+        assert_eq!(result_message(&skipped(not_enough(1, 2))), "Skipped: not enough new playbooks (1 < 2)");
     }
 }

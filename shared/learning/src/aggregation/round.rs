@@ -142,7 +142,8 @@ impl Round<'_> {
         now: EpochSeconds,
     ) -> Result<(Vec<AggregationOperation>, Option<EpochSeconds>), StoreError> {
         let queued = self.services.store.queued_aggregations(self.keys).await?;
-        let is_ready = |operation: &AggregationOperation| operation.next_attempt_at.is_none_or(|at| at <= now);
+        let is_ready =
+            |operation: &AggregationOperation| operation.next_attempt_at.is_none_or(|at| at <= now);
         let (mut ready, rest): (Vec<_>, Vec<_>) = queued.into_iter().partition(is_ready);
         let mut later = rest.iter().filter_map(|operation| operation.next_attempt_at).min();
         if ready.len() > OPERATIONS_PER_RUN_MAX {
@@ -182,7 +183,11 @@ impl Round<'_> {
         Ok(!died)
     }
 
-    async fn aggregate(&self, mut work: Work, settings: &AggregationSettings) -> Result<RoundEnd, RoundError> {
+    async fn aggregate(
+        &self,
+        mut work: Work,
+        settings: &AggregationSettings,
+    ) -> Result<RoundEnd, RoundError> {
         let store = &self.services.store;
         let model = match self.services.orgs.embedding(self.keys.org).await {
             Ok(model) => model,
@@ -246,8 +251,7 @@ impl Round<'_> {
         if plan.insert.is_empty() {
             return Ok((Vec::new(), records));
         }
-        let first =
-            self.services.store.take_agent_playbook_ids(self.keys.org, plan.insert.len()).await?;
+        let first = self.services.store.take_agent_playbook_ids(self.keys.org, plan.insert.len()).await?;
         let now = self.services.clock.now();
         let playbooks: Vec<AgentPlaybook> = (first..)
             .zip(&plan.insert)
@@ -300,10 +304,8 @@ impl Round<'_> {
 
     /// Nothing changed: what was seen is settled, and no model was asked.
     async fn commit_nothing(&self, mut work: Work) -> Result<RoundEnd, RoundError> {
-        let result = AggregationResult {
-            user_playbooks_processed: work.inputs.rows.len(),
-            ..skipped(NO_CHANGES)
-        };
+        let result =
+            AggregationResult { user_playbooks_processed: work.inputs.rows.len(), ..skipped(NO_CHANGES) };
         self.conclude(&mut work, &result, 0, None);
         let commit = AggregationCommit {
             lease: self.lease.clone(),

@@ -3,13 +3,19 @@
 use domain::entities::{AgentPlaybook, PlaybookStatus};
 use domain::time::EpochSeconds;
 use store::{
-    AgentPlaybookRow, AgentPlaybookSnapshot, AgentPlaybookUpdate, AggregationChange, AggregationCommit, RunMode,
+    AgentPlaybookRow, AgentPlaybookSnapshot, AgentPlaybookUpdate, AggregationChange, AggregationCommit,
+    RunMode,
 };
 
 use super::plan::{NewPlaybook, Plan};
 use crate::playbook::PLAYBOOK_NAME;
 
-pub(super) fn agent_playbook(id: i64, new: &NewPlaybook, agent_version: &str, now: EpochSeconds) -> AgentPlaybook {
+pub(super) fn agent_playbook(
+    id: i64,
+    new: &NewPlaybook,
+    agent_version: &str,
+    now: EpochSeconds,
+) -> AgentPlaybook {
     let lesson = new.lesson.clone();
     AgentPlaybook {
         agent_playbook_id: id,

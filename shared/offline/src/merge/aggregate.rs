@@ -23,9 +23,11 @@ pub fn aggregate_playbooks(rows: &[PlaybookRow<'_>], known: &[&str]) -> Option<S
     let features: Vec<Features> = rows.iter().map(|row| Features::of(row.content)).collect();
     let closeness = |place: usize| features.iter().map(|other| features[place].overlap(other)).sum::<f64>();
     // The first of equals, so that the answer does not depend on chance.
-    let middle = (0..rows.len()).reduce(|best, place| {
-        if closeness(place) > closeness(best) { place } else { best }
-    })?;
+    let middle = (0..rows.len()).reduce(
+        |best, place| {
+            if closeness(place) > closeness(best) { place } else { best }
+        },
+    )?;
     let row = rows[middle];
     let is_known = known.iter().any(|rule| features[middle].overlap(&Features::of(rule)) >= SAME_OVERLAP);
     let has_words = !row.content.trim().is_empty();
