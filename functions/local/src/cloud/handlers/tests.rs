@@ -25,7 +25,11 @@ fn parts(yaml: Option<&str>) -> (Cloud, Arc<Sqs>, Arc<ManualClock>) {
 }
 
 fn learn(handlers: Handlers) -> Handlers {
-    handlers.sqs("LearnFunction", async |_| Ok(SqsBatchResponse::default()))
+    aggregate(handlers.sqs("LearnFunction", async |_| Ok(SqsBatchResponse::default())))
+}
+
+fn aggregate(handlers: Handlers) -> Handlers {
+    handlers.sqs("AggregateFunction", async |_| Ok(SqsBatchResponse::default()))
 }
 
 fn sweep(handlers: Handlers) -> Handlers {
@@ -42,7 +46,7 @@ async fn refusal(handlers: Handlers) -> String {
 async fn a_function_without_code_and_code_without_a_function_are_named() {
     let missing = refusal(learn(Handlers::new())).await;
     assert_eq!(missing, "SweepFunction: there is no handler for its Schedule events");
-    let missing = refusal(sweep(Handlers::new())).await;
+    let missing = refusal(aggregate(sweep(Handlers::new()))).await;
     assert_eq!(missing, "LearnFunction: there is no handler for its SQS events");
     let unknown = sweep(learn(Handlers::new())).schedule("Nobody", async |_| Ok(()));
     assert_eq!(refusal(unknown).await, "Nobody: the template has no event for this handler");
@@ -77,6 +81,7 @@ async fn the_deployed_template_wakes_learn_by_messages_and_sweep_by_the_minute()
             tell.send(event.records[0].body.clone().unwrap()).unwrap();
             async { Ok(SqsBatchResponse::default()) }
         })
+        .sqs("AggregateFunction", async |_| Ok(SqsBatchResponse::default()))
         .schedule("SweepFunction", move |event| {
             tell_too.send(event.detail_type).unwrap();
             async { Ok(()) }
@@ -92,8 +97,8 @@ async fn the_deployed_template_wakes_learn_by_messages_and_sweep_by_the_minute()
     };
     sqs.send(url, request).unwrap();
     assert_eq!(told.recv().await.unwrap(), "look at ana");
-    // The mapping's receive and the rule.
-    while clock.sleepers() < 2 {
+    // The mappings' receives and the rule.
+    while clock.sleepers() < 3 {
         tokio::task::yield_now().await;
     }
     clock.advance(Duration::from_secs(60));

@@ -32,17 +32,24 @@ fn the_deployed_table_has_its_keys_both_indexes_and_a_time_to_live() {
 }
 
 #[test]
-fn the_deployed_queues_are_fifo_and_the_second_takes_what_failed_five_times() {
+fn the_deployed_queues_are_fifo_and_each_has_another_for_what_failed_five_times() {
     let cloud = deployed();
-    let [learn, dead] = cloud.queues.as_slice() else { panic!("two queues") };
-    assert_eq!(learn.name, "retrospect-LearnQueue.fifo");
-    assert_eq!(learn.url(), "https://sqs.us-east-1.amazonaws.com/000000000000/retrospect-LearnQueue.fifo");
-    assert_eq!(learn.arn(), "arn:aws:sqs:us-east-1:000000000000:retrospect-LearnQueue.fifo");
-    assert!(learn.fifo && dead.fifo);
-    assert_eq!(learn.deduplication_scope, DeduplicationScope::MessageGroup);
-    let redrive = learn.redrive.as_ref().unwrap();
-    assert_eq!((redrive.dead_letter.as_str(), redrive.max_receive_count), ("LearnDeadLetterQueue", 5));
-    assert_eq!(dead.retention_seconds, 1_209_600);
+    let names: Vec<_> = cloud.queues.iter().map(|queue| queue.logical_id.as_str()).collect();
+    let expected = ["Learn", "Aggregate", "Operate"]
+        .map(|kind| [format!("{kind}Queue"), format!("{kind}DeadLetterQueue")])
+        .concat();
+    assert_eq!(names, expected);
+    for pair in cloud.queues.chunks(2) {
+        let [queue, dead] = pair else { panic!("pairs") };
+        assert_eq!(queue.name, format!("retrospect-{}.fifo", queue.logical_id));
+        assert_eq!(queue.url(), format!("https://sqs.us-east-1.amazonaws.com/000000000000/{}", queue.name));
+        assert_eq!(queue.arn(), format!("arn:aws:sqs:us-east-1:000000000000:{}", queue.name));
+        assert!(queue.fifo && dead.fifo);
+        assert_eq!(queue.deduplication_scope, DeduplicationScope::MessageGroup);
+        let redrive = queue.redrive.as_ref().unwrap();
+        assert_eq!((&redrive.dead_letter, redrive.max_receive_count), (&dead.logical_id, 5));
+        assert_eq!(dead.retention_seconds, 1_209_600);
+    }
 }
 
 #[test]
@@ -63,17 +70,23 @@ fn the_deployed_functions_have_their_programs_and_events() {
         .collect();
     assert_eq!(
         summary,
-        [("ApiFunction", "api", 29), ("LearnFunction", "learn", 720), ("SweepFunction", "sweep", 60)]
+        [
+            ("ApiFunction", "api", 29),
+            ("LearnFunction", "learn", 720),
+            ("AggregateFunction", "aggregate", 720),
+            ("SweepFunction", "sweep", 60),
+        ]
     );
-    let [api, learn, sweep] = cloud.functions.as_slice() else { panic!("three functions") };
+    let [api, learn, aggregate, sweep] = cloud.functions.as_slice() else { panic!("four functions") };
     assert_eq!(api.events.len(), 2);
-    let wake = FunctionEvent::Sqs {
-        queue: "LearnQueue".to_owned(),
+    let wake = |queue: &str, concurrency| FunctionEvent::Sqs {
+        queue: queue.to_owned(),
         batch_size: 1,
         report_failures: true,
-        maximum_concurrency: Some(10),
+        maximum_concurrency: Some(concurrency),
     };
-    assert_eq!(learn.events, [wake]);
+    assert_eq!(learn.events, [wake("LearnQueue", 10)]);
+    assert_eq!(aggregate.events, [wake("AggregateQueue", 2)]);
     let minute =
         FunctionEvent::Schedule { name: "EveryMinute".to_owned(), expression: "rate(1 minute)".to_owned() };
     assert_eq!(sweep.events, [minute]);
