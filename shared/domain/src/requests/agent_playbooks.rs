@@ -125,8 +125,15 @@ fn playbook_fields(fields: &mut Fields<'_, '_>) -> Option<AgentPlaybook> {
     let status = fields.nullable("status", rules::choice::<WireStatus>);
     let merged_into = fields.nullable("merged_into", &any);
     let superseded_by = fields.nullable("superseded_by", &any);
-    (id?, created_at?, blocking_issue?, expanded_terms?, tags?);
-    (embedding?, status?, merged_into?, superseded_by?);
+    id?;
+    created_at?;
+    blocking_issue?;
+    expanded_terms?;
+    tags?;
+    embedding?;
+    status?;
+    merged_into?;
+    superseded_by?;
     Some(AgentPlaybook {
         agent_playbook_id: 0,
         playbook_name: playbook_name?,

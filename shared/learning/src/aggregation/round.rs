@@ -1,21 +1,18 @@
 //! One run: is it worth it, what changed, what do the models say, one commit.
 
-use domain::entities::AgentPlaybook;
 use domain::time::{EpochMillis, EpochSeconds};
 use store::{
-    AgentKeys, AgentPlaybookRow, AggregationCommit, AggregationCommitError, AggregationInputs,
-    AggregationOperation, AggregationRecord, AggregationResult, AggregationState, ClusterRecords, Lease,
-    OPERATIONS_PER_RUN_MAX, StoreError,
+    AgentKeys, AggregationCommit, AggregationCommitError, AggregationInputs, AggregationOperation,
+    AggregationRecord, AggregationResult, AggregationState, Lease, OPERATIONS_PER_RUN_MAX, StoreError,
 };
 
 use super::ask::{Answers, Question};
 use super::changes::Changes;
-use super::cluster::Cluster;
 use super::inputs::clusters_of;
 use super::operations;
-use super::plan::{Plan, plan, record};
+use super::plan::{Plan, plan};
 use super::report::{NO_CHANGES, log_gate, not_enough, skipped};
-use super::rows::{agent_playbook, change_of, mode, retired};
+use super::rows::{change_of, mode, retired};
 use super::settings::{AggregationSettings, NOT_CONFIGURED};
 use crate::services::{OrgServicesError, Services};
 use crate::worker::failure::{ATTEMPTS_MAX, retry_at};
@@ -239,42 +236,6 @@ impl Round<'_> {
         store.commit_aggregation(self.keys, &commit).await?;
         self.after_commit(&work, &plan, &commit).await?;
         self.finish(&work).await
-    }
-
-    /// The rows of new agent playbooks, and what is remembered of all clusters.
-    async fn new_rows(
-        &self,
-        plan: &Plan,
-        clusters: &[Cluster],
-    ) -> Result<(Vec<AgentPlaybookRow>, ClusterRecords), StoreError> {
-        let mut records = plan.records.clone();
-        if plan.insert.is_empty() {
-            return Ok((Vec::new(), records));
-        }
-        let first = self.services.store.take_agent_playbook_ids(self.keys.org, plan.insert.len()).await?;
-        let now = self.services.clock.now();
-        let playbooks: Vec<AgentPlaybook> = (first..)
-            .zip(&plan.insert)
-            .map(|(id, new)| agent_playbook(id, new, self.keys.agent_version, now))
-            .collect();
-        let texts: Vec<String> = playbooks.iter().map(|row| row.embedding_text().to_owned()).collect();
-        let vectors = match self.services.orgs.stored_vectors(self.keys.org, &texts).await {
-            Ok(vectors) => vectors,
-            Err(OrgServicesError::Store(error)) => return Err(error),
-            // Without vectors they are found by their words.
-            Err(OrgServicesError::Configuration(error)) => {
-                tracing::warn!(event = "aggregation_embedding_failed", error);
-                vec![None; texts.len()]
-            }
-        };
-        let rows = playbooks.into_iter().zip(vectors).zip(&plan.insert);
-        let rows = rows.map(|((playbook, vector), new)| {
-            let cluster = &clusters[new.cluster];
-            let id = playbook.agent_playbook_id;
-            records.insert(cluster.fingerprint.clone(), record(cluster, Some(id)));
-            AgentPlaybookRow::new(playbook, vector, cluster.ids.clone())
-        });
-        Ok((rows.collect(), records))
     }
 
     /// What is to be known after a run, and how its operations stand.

@@ -4,18 +4,54 @@ use domain::entities::{AgentPlaybook, PlaybookStatus};
 use domain::time::EpochSeconds;
 use store::{
     AgentPlaybookRow, AgentPlaybookSnapshot, AgentPlaybookUpdate, AggregationChange, AggregationCommit,
-    RunMode,
+    ClusterRecords, RunMode, StoreError,
 };
 
-use super::plan::{NewPlaybook, Plan};
+use super::cluster::Cluster;
+use super::plan::{NewPlaybook, Plan, record};
+use super::round::Round;
 use crate::playbook::PLAYBOOK_NAME;
+use crate::services::OrgServicesError;
 
-pub(super) fn agent_playbook(
-    id: i64,
-    new: &NewPlaybook,
-    agent_version: &str,
-    now: EpochSeconds,
-) -> AgentPlaybook {
+impl Round<'_> {
+    /// The rows of new agent playbooks, and what is remembered of all clusters.
+    pub(super) async fn new_rows(
+        &self,
+        plan: &Plan,
+        clusters: &[Cluster],
+    ) -> Result<(Vec<AgentPlaybookRow>, ClusterRecords), StoreError> {
+        let mut records = plan.records.clone();
+        if plan.insert.is_empty() {
+            return Ok((Vec::new(), records));
+        }
+        let first = self.services.store.take_agent_playbook_ids(self.keys.org, plan.insert.len()).await?;
+        let now = self.services.clock.now();
+        let playbooks: Vec<AgentPlaybook> = (first..)
+            .zip(&plan.insert)
+            .map(|(id, new)| agent_playbook(id, new, self.keys.agent_version, now))
+            .collect();
+        let texts: Vec<String> = playbooks.iter().map(|row| row.embedding_text().to_owned()).collect();
+        let vectors = match self.services.orgs.stored_vectors(self.keys.org, &texts).await {
+            Ok(vectors) => vectors,
+            Err(OrgServicesError::Store(error)) => return Err(error),
+            // Without vectors they are found by their words.
+            Err(OrgServicesError::Configuration(error)) => {
+                tracing::warn!(event = "aggregation_embedding_failed", error);
+                vec![None; texts.len()]
+            }
+        };
+        let rows = playbooks.into_iter().zip(vectors).zip(&plan.insert);
+        let rows = rows.map(|((playbook, vector), new)| {
+            let cluster = &clusters[new.cluster];
+            let id = playbook.agent_playbook_id;
+            records.insert(cluster.fingerprint.clone(), record(cluster, Some(id)));
+            AgentPlaybookRow::new(playbook, vector, cluster.ids.clone())
+        });
+        Ok((rows.collect(), records))
+    }
+}
+
+fn agent_playbook(id: i64, new: &NewPlaybook, agent_version: &str, now: EpochSeconds) -> AgentPlaybook {
     let lesson = new.lesson.clone();
     AgentPlaybook {
         agent_playbook_id: id,
@@ -69,7 +105,7 @@ pub(super) fn change_of(
     for (new, row) in plan.insert.iter().zip(&commit.insert) {
         let after = AgentPlaybookSnapshot::from(&row.playbook);
         let is_former = |row: &&AgentPlaybookRow| Some(row.playbook.agent_playbook_id) == new.replaces;
-        match removed.iter().position(|row| is_former(row)) {
+        match removed.iter().position(is_former) {
             Some(place) if !plan.is_full => {
                 let before = AgentPlaybookSnapshot::from(&removed.remove(place).playbook);
                 change.updated_agent_playbooks.push(AgentPlaybookUpdate { before, after });

@@ -37,7 +37,7 @@ impl AggregationSettings {
         let count = usize::try_from(aggregation.reaggregation_trigger_count).unwrap_or(0);
         Some(Self {
             min_cluster_size: usize::try_from(aggregation.min_cluster_size).unwrap_or(usize::MAX),
-            min_distinct_users: min_distinct_users(config),
+            min_distinct_users: usize::try_from(aggregation.min_distinct_users).unwrap_or(usize::MAX),
             trigger_count: if count == 0 { TRIGGER_COUNT_DEFAULT } else { count },
             similarity: aggregation.clustering_similarity,
             direction_overlap: aggregation.direction_overlap_threshold,
@@ -49,11 +49,6 @@ impl AggregationSettings {
     pub fn similarity_for(&self, model: &str) -> f64 {
         self.similarity.unwrap_or_else(|| f64::from(clustering_threshold(model)))
     }
-}
-
-/// Fewest users that a cluster's members come from.
-fn min_distinct_users(_config: &Config) -> usize {
-    1
 }
 
 #[cfg(test)]
