@@ -92,7 +92,7 @@ pub(crate) async fn submit_aggregation(
     }
 }
 
-pub(crate) async fn get_aggregation_operation(
+pub(crate) async fn operation(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(operation_id): Path<String>,

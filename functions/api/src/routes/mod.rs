@@ -198,10 +198,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/update_agent_playbook_status", put(agent_playbooks::update_agent_playbook_status))
         .route("/api/run_playbook_aggregation", post(aggregations::run_playbook_aggregation))
         .route("/api/playbook_aggregation_operations", post(aggregations::submit_aggregation))
-        .route(
-            "/api/playbook_aggregation_operations/{operation_id}",
-            get(aggregations::get_aggregation_operation),
-        )
+        .route("/api/playbook_aggregation_operations/{operation_id}", get(aggregations::operation))
         .route("/api/playbook_aggregation_change_logs", get(aggregations::playbook_aggregation_change_logs))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
