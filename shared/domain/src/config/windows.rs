@@ -183,3 +183,23 @@ impl Config {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ProfileExtractor;
+    use super::*;
+
+    #[test]
+    fn a_batch_reads_as_much_as_a_set_window_holds_and_a_thousand_interactions_without_one() {
+        let config = Config::default();
+        let set = Config { window_size: Some(10), ..Config::default() };
+        let preset = Config { extraction_preset: Some(ExtractionPreset::LongForm), ..Config::default() };
+        let extractor = ProfileExtractor { window_size_override: Some(30), ..ProfileExtractor::default() };
+        let overridden = Config { profile_extractor_config: Some(extractor), ..Config::default() };
+        for (config, expected) in
+            [(config, [1_000, 1_000]), (set, [10, 10]), (preset, [25, 25]), (overridden, [30, 1_000])]
+        {
+            assert_eq!(LearningKind::ALL.map(|kind| config.batch_window(kind)), expected);
+        }
+    }
+}
