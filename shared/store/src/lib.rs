@@ -35,6 +35,7 @@ mod profiles;
 mod publish;
 mod requests;
 mod retry;
+mod rewriting;
 mod rows;
 mod sessions;
 mod site;
