@@ -13,7 +13,7 @@ const LAYERS: [&[&str]; 8] = [
     &["llm", "store", "wake"],
     &["learning", "recall"],
     &["runtime"],
-    &["api", "learn", "operate", "sweep"],
+    &["aggregate", "api", "learn", "operate", "sweep"],
     &["retrospect"],
     &["bench", "suites"],
 ];

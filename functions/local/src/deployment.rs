@@ -125,7 +125,14 @@ impl Deployment {
             (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("OperateFunction"));
         let (sweep_app, sweep_clock, sweep_timeout) =
             (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("SweepFunction"));
+        let (aggregate_app, aggregate_clock, aggregate_timeout) =
+            (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("AggregateFunction"));
         let handlers = Handlers::new()
+            .sqs("AggregateFunction", move |event: SqsEvent| {
+                let deadline = deadline(&aggregate_clock, aggregate_timeout);
+                let app = Arc::clone(&aggregate_app);
+                async move { Ok(aggregate::handle(&app, event, deadline).await) }
+            })
             .sqs("LearnFunction", move |event: SqsEvent| {
                 let (app, deadline) = (Arc::clone(&learn_app), deadline(&learn_clock, learn_timeout));
                 async move { Ok(learn::handle(&app, event, deadline).await) }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use domain::time::EpochMillis;
 use futures::future::join_all;
+use learning::aggregation::follow_up;
 use learning::versions::service_of;
 use runtime::App;
-use store::{DUE_SHARDS, DueEntry, DueOperation, DueUser, DueVersions, StoreError};
-use wake::{OperateWake, WakeReason};
+use store::{DUE_SHARDS, DueAggregation, DueEntry, DueOperation, DueUser, DueVersions, StoreError};
+use wake::{AggregateWake, OperateWake, WakeReason};
 
 use crate::stalls::{Stalls, park, tend};
 
@@ -115,7 +116,8 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
             let Some(entry) = store.outbox_entry(org, id).await.map_err(|error| error.to_string())? else {
                 return Ok(Settled::Gone);
             };
-            store.carry_out(&entry).await.map_err(|error| error.to_string())?;
+            let next = store.carry_out(&entry).await.map_err(|error| error.to_string())?;
+            follow_up(&app.services, org, next).await;
             Ok(Settled::CarriedOut)
         }
         DueEntry::Versions(due) => {
@@ -123,6 +125,9 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
         }
         DueEntry::Operation(due) => {
             Ok(if wake_operation(app, due).await? { Settled::Woken } else { Settled::Gone })
+        }
+        DueEntry::Aggregation(due) => {
+            Ok(if wake_aggregation(app, due).await? { Settled::Woken } else { Settled::Gone })
         }
     }
 }
@@ -153,6 +158,20 @@ async fn wake_versions(app: &App, due: &DueVersions) -> Result<bool, String> {
     let Err(error) = app.services.wakes.operate(&wake, &now.to_string()).await else { return Ok(true) };
     let moved = DueVersions { due_at: again, ..due.clone() };
     match store.push_due_versions(&moved, due.due_at).await {
+        Ok(_) => Err(error.to_string()),
+        Err(undo) => Err(format!("{error}; and for a round it is not overdue: {undo}")),
+    }
+}
+
+/// Wakes one aggregation and moves the entry; `false` when it was not overdue any more.
+async fn wake_aggregation(app: &App, due: &DueAggregation) -> Result<bool, String> {
+    let (store, now) = (&app.services.store, app.services.clock.now());
+    let again = now + AGAIN_SECONDS;
+    let pushed = store.push_due_aggregation(due, again).await.map_err(|error| error.to_string())?;
+    let Some(agent_version) = pushed else { return Ok(false) };
+    let message = AggregateWake::new(due.org.clone(), agent_version, WakeReason::Swept);
+    let Err(error) = app.services.wakes.aggregate(&message, &now.to_string()).await else { return Ok(true) };
+    match store.push_due_aggregation(&due.moved_to(again), due.due_at).await {
         Ok(_) => Err(error.to_string()),
         Err(undo) => Err(format!("{error}; and for a round it is not overdue: {undo}")),
     }

@@ -390,3 +390,18 @@ fn a_corrupt_document_is_a_fault_and_never_the_default() {
         assert!(Config::load(&document).is_err(), "{document}");
     }
 }
+
+#[test]
+fn a_batch_reads_as_much_as_a_window_holds_that_is_set_and_a_thousand_interactions_without_one() {
+    for (document, profile, playbook) in [
+        (json!({}), 1_000, 1_000),
+        (json!({ "window_size": null }), 1_000, 1_000),
+        (json!({ "window_size": 10 }), 10, 10),
+        (json!({ "extraction_preset": "long_form" }), 25, 25),
+        (json!({ "profile_extractor_config": { "window_size_override": 30 } }), 30, 1_000),
+    ] {
+        let config = Config::load(&document).unwrap();
+        let windows = [LearningKind::Profile, LearningKind::Playbook].map(|kind| config.batch_window(kind));
+        assert_eq!(windows, [profile, playbook], "{document}");
+    }
+}

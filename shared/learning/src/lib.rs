@@ -9,6 +9,7 @@
 //! rows that it was shown and named can be retired.
 
 pub mod admission;
+pub mod aggregation;
 pub mod candidates;
 pub mod changelog;
 pub mod coverage;

@@ -15,8 +15,8 @@ mod turn;
 pub use embed::{EMBEDDING_TOKENS_MAX, OFFLINE_DIMENSIONS, StaticEmbedder, cosine};
 pub use gate::should_run;
 pub use merge::{
-    Decision, Deduplication, Deletion, DuplicateGroup, PlaybookRow, ProfileRow, consolidate_playbooks,
-    dedupe_profiles,
+    Decision, Deduplication, Deletion, DuplicateGroup, PlaybookRow, ProfileRow, SharedRule,
+    aggregate_playbooks, consolidate_playbooks, dedupe_profiles,
 };
 pub use playbook::extract_playbooks;
 pub use profile::{REMOVAL_MARKER, extract_profiles};

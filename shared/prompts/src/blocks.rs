@@ -7,13 +7,15 @@
 use minijinja::{Error, ErrorKind, Value};
 
 /// The names that a template may use. All of them are made harmless inside every block.
-pub const BLOCK_NAMES: [&str; 15] = [
+pub const BLOCK_NAMES: [&str; 17] = [
     "conversation",
     "comparisons",
     "existing_profiles",
     "new_profiles",
     "existing_playbooks",
     "new_playbooks",
+    "user_playbooks",
+    "rejected_playbooks",
     "agent_tools",
     "agent_context",
     "window_interactions",

@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::PromptBank;
 
 /// Every prompt with the variables that its callers pass.
-const PROMPTS: [(&str, &[&str]); 15] = [
+const PROMPTS: [(&str, &[&str]); 16] = [
     (
         "profile_should_generate",
         &["agent_context_prompt", "should_extract_profile_prompt", "new_interactions"],
@@ -56,10 +56,11 @@ const PROMPTS: [(&str, &[&str]); 15] = [
             "existing_playbooks",
         ],
     ),
+    ("playbook_aggregation", &["user_playbooks", "existing_approved_playbooks", "rejected_playbooks"]),
 ];
 
 /// Variables that hold what users, agents and tools wrote.
-const DATA: [&str; 14] = [
+const DATA: [&str; 17] = [
     "new_interactions",
     "interactions",
     "comparison_pairs",
@@ -74,6 +75,9 @@ const DATA: [&str; 14] = [
     "content",
     "interaction_context",
     "candidates",
+    "user_playbooks",
+    "existing_approved_playbooks",
+    "rejected_playbooks",
 ];
 
 fn render(id: &str, variables: &[&str], value: &dyn Fn(&str) -> Value) -> String {

@@ -4,6 +4,7 @@
 //! Every read begins with one small consistent read of a version; what was built from the rows of that version
 //! is used as long as it stands. So a search reads its own writes, and a warm one costs a single read.
 
+mod agent_playbooks;
 mod conversation;
 mod embed;
 mod memory;
@@ -15,6 +16,7 @@ use domain::ids::{OrgId, UserHash};
 use search::VersionedCache;
 use store::Store;
 
+pub use agent_playbooks::AgentPlaybookSet;
 pub use conversation::{Conversation, Turn};
 pub use embed::{QueryVector, QueryVectors};
 pub use memory::{PlaybookSet, ProfileSet, UserMemory};
@@ -24,6 +26,8 @@ pub use org_playbooks::ORG_PLAYBOOKS_AGE_SECONDS_MAX;
 pub const MEMORY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes of loaded conversations that a process keeps.
 pub const CONVERSATION_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of loaded agent playbooks that a process keeps.
+pub const AGENT_PLAYBOOK_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes of loaded playbooks of whole organisations that a process keeps.
 pub const ORG_PLAYBOOK_BYTES_MAX: usize = 128 * 1024 * 1024;
 
@@ -37,6 +41,8 @@ pub struct Recall {
     conversations: VersionedCache<UserKey, Conversation>,
     org_playbooks: VersionedCache<OrgId, PlaybookSet>,
     org_loads: org_playbooks::OrgLoads,
+    agent_playbooks: VersionedCache<OrgId, AgentPlaybookSet>,
+    agent_loads: org_playbooks::OrgLoads,
 }
 
 impl Recall {
@@ -49,6 +55,8 @@ impl Recall {
             conversations: VersionedCache::new(CONVERSATION_BYTES_MAX),
             org_playbooks: VersionedCache::new(ORG_PLAYBOOK_BYTES_MAX),
             org_loads: org_playbooks::OrgLoads::default(),
+            agent_playbooks: VersionedCache::new(AGENT_PLAYBOOK_BYTES_MAX),
+            agent_loads: org_playbooks::OrgLoads::default(),
         }
     }
 }

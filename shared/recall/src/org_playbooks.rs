@@ -64,13 +64,13 @@ pub(crate) struct OrgLoads(Mutex<HashMap<OrgId, Gate>>);
 type Gate = Arc<tokio::sync::Mutex<()>>;
 
 impl OrgLoads {
-    fn gate(&self, org: &OrgId) -> Gate {
+    pub(crate) fn gate(&self, org: &OrgId) -> Gate {
         Arc::clone(self.0.lock().entry(org.clone()).or_default())
     }
 
     /// Forgets the gate when nobody else stands before it. A call that was cancelled leaves one behind, for the
     /// next one to use.
-    fn leave(&self, org: &OrgId, gate: Gate) {
+    pub(crate) fn leave(&self, org: &OrgId, gate: Gate) {
         let mut gates = self.0.lock();
         drop(gate);
         if gates.get(org).is_some_and(|gate| Arc::strong_count(gate) == 1) {

@@ -74,6 +74,16 @@ pub(crate) const ADMITTED_PROFILE: &str = "ap";
 pub(crate) const ADMITTED_PLAYBOOK: &str = "ab";
 pub(crate) const LEARNED_PROFILE: &str = "lp";
 pub(crate) const LEARNED_PLAYBOOK: &str = "lb";
+/// Aggregation: the run whose rows are in force; on rows the run that made them, and the run that retires them.
+pub(crate) const ACTIVE_RUN: &str = "act";
+pub(crate) const BORN_RUN: &str = "born";
+pub(crate) const GONE_RUN: &str = "gone";
+/// User playbooks that an agent playbook was made of, as JSON.
+pub(crate) const SOURCES: &str = "srcs";
+/// Raised whenever an aggregation becomes due.
+pub(crate) const DUE_SEQUENCE: &str = "dseq";
+/// Fingerprints of clusters as JSON; in S3 ([`OBJECT`]) when they are many.
+pub(crate) const FINGERPRINTS: &str = "fps";
 
 /// On a lease: the change of versions under way, and how many there were.
 pub(crate) const FLIP: &str = "flp";

@@ -13,6 +13,7 @@ use crate::transaction::Expression;
 pub(crate) enum Counter {
     User,
     UserPlaybook,
+    AgentPlaybook,
 }
 
 impl Counter {
@@ -20,6 +21,7 @@ impl Counter {
         match self {
             Self::User => "user",
             Self::UserPlaybook => "user_playbook",
+            Self::AgentPlaybook => "agent_playbook",
         }
     }
 }

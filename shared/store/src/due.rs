@@ -5,9 +5,12 @@ use domain::operations::OperationService;
 use domain::time::EpochSeconds;
 
 use crate::Store;
-use crate::attributes::{COUNT, DUE_AT, DUE_PK, DUE_REVISION, Item, ItemReader, PK, SK, number, text};
+use crate::aggregations;
+use crate::attributes::{
+    AGENT_VERSION, COUNT, DUE_AT, DUE_PK, DUE_REVISION, Item, ItemReader, PK, SK, number, text,
+};
 use crate::error::StoreError;
-use crate::keys::UserKeys;
+use crate::keys::{self, UserKeys};
 use crate::operations;
 use crate::outbox;
 use crate::stalls;
@@ -29,6 +32,25 @@ pub struct DueUser {
     pub due_at: EpochSeconds,
 }
 
+/// An aggregation that is overdue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueAggregation {
+    /// The tenant.
+    pub org: OrgId,
+    /// Hash of the agent version.
+    pub(crate) agent_version_hash: String,
+    /// Since when.
+    pub due_at: EpochSeconds,
+}
+
+impl DueAggregation {
+    /// The same, due at another time.
+    #[must_use]
+    pub fn moved_to(&self, due_at: EpochSeconds) -> Self {
+        Self { due_at, ..self.clone() }
+    }
+}
+
 /// What is overdue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DueEntry {
@@ -36,6 +58,8 @@ pub enum DueEntry {
     User(DueUser),
     /// An effect that its handler left over: organisation and id.
     Outbox(OrgId, String),
+    /// User playbooks that wait to be aggregated.
+    Aggregation(DueAggregation),
     /// An organisation whose learning stands still, or did.
     Stall(OrgId),
     /// A change of versions that nobody is at.
@@ -133,6 +157,24 @@ impl Store {
         Ok(self.update_one(&keys.head(), expression).await?.is_some())
     }
 
+    /// As [`Self::push_due`]; the agent version, when the aggregation is overdue as seen.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn push_due_aggregation(
+        &self,
+        due: &DueAggregation,
+        next: EpochSeconds,
+    ) -> Result<Option<String>, StoreError> {
+        let expression = Expression::new(format!("SET {DUE_AT} = :next"))
+            .condition(format!("{DUE_AT} = :seen"))
+            .value(":next", number(next))
+            .value(":seen", number(due.due_at));
+        let key = keys::aggregation_by_hash(&due.org, &due.agent_version_hash);
+        let Some(item) = self.update_one(&key, expression).await? else { return Ok(None) };
+        Ok(Some(ItemReader(&item).text(AGENT_VERSION)?.to_owned()))
+    }
+
     /// Marks a user as due at `at` or earlier, if the user exists.
     ///
     /// # Errors
@@ -165,6 +207,10 @@ fn due_entry(item: &Item) -> Option<DueEntry> {
     if let Some((org, service)) = operations::parse_key(item) {
         let due_at = ItemReader(item).number_opt(DUE_AT)?;
         return Some(DueEntry::Operation(DueOperation { org, service, due_at }));
+    }
+    if let Some((org, agent_version_hash)) = aggregations::parse_key(item) {
+        let due_at = ItemReader(item).number_opt(DUE_AT)?;
+        return Some(DueEntry::Aggregation(DueAggregation { org, agent_version_hash, due_at }));
     }
     due_user(item).map(DueEntry::User)
 }

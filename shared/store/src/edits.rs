@@ -8,6 +8,7 @@ use std::hash::Hash;
 use domain::ids::{OrgId, ProfileId, UserHash};
 
 use crate::Store;
+use crate::aggregation_inbox::{RowChange, inbox_mark};
 use crate::attributes::{Item, ItemReader, PK, SK};
 use crate::error::StoreError;
 use crate::keys::{self, Key, UserKeys};
@@ -52,8 +53,12 @@ impl Store {
         row: &UserPlaybookRow,
     ) -> Result<bool, DirectWriteError> {
         let item = row.to_item(keys)?;
+        let mark = inbox_mark(keys, row, RowChange::Changed);
         self.direct(keys, "replace user playbook", |transaction| {
             transaction.put_if(self, item.clone(), unchanged(row.version));
+            if let Some(mark) = &mark {
+                transaction.put(self, mark.clone());
+            }
         })
         .await
     }

@@ -141,9 +141,11 @@ impl Store {
         commit: &mut GenerationCommit,
     ) -> Result<Vec<Redaction>, CommitError> {
         let mut redactions = self.redactions(keys, &commit.profiles.delete).await?;
-        let written = 2 * (commit.profiles.insert.len() + commit.playbooks.insert.len())
+        // Playbooks have an entry in the inbox of their aggregation.
+        let written = 2 * commit.profiles.insert.len()
             + commit.profiles.replace.len()
-            + commit.playbooks.replace.len();
+            + 3 * commit.playbooks.insert.len()
+            + 2 * commit.playbooks.replace.len();
         let inline_max = if written > WRITTEN_ITEMS_ROOMY { 0 } else { FORGOTTEN_ROWS_INLINE_MAX };
         if commit.profiles.delete.len() > inline_max {
             let forgotten = std::mem::take(&mut commit.profiles.delete);

@@ -4,7 +4,7 @@
 //! Text that callers choose stands in a key only as its SHA-256, so that no id can be mistaken for a part
 //! of another key. Numbers are padded, so that text order is number order.
 
-use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash};
+use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash, hash_hex};
 
 use domain::learning::LearningKind;
 use domain::operations::OperationService;
@@ -102,6 +102,100 @@ impl UserKeys<'_> {
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
         Key::new(self.partition(), format!("{PROFILE_CHANGE_PREFIX}{}#{id}", padded(at)))
     }
+}
+
+/// All rows of one agent version: its agent playbooks, and how they come to be.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AgentKeys<'a> {
+    /// The tenant.
+    pub org: &'a OrgId,
+    /// The agent version.
+    pub agent_version: &'a str,
+}
+
+impl AgentKeys<'_> {
+    pub(crate) fn partition(&self) -> String {
+        format!("O#{}{AGENT_PARTITION}{}", self.org, self.hash())
+    }
+
+    /// Stands in keys for the agent version, which may be any text.
+    pub(crate) fn hash(&self) -> String {
+        hash_hex(self.agent_version)
+    }
+
+    pub(crate) fn aggregation(&self) -> Key {
+        Key::new(self.partition(), AGGREGATION)
+    }
+
+    pub(crate) fn agent_playbook(&self, id: i64) -> Key {
+        Key::new(self.partition(), format!("{AGENT_PLAYBOOK_PREFIX}{}", padded(id)))
+    }
+
+    pub(crate) fn inbox_mark(&self, user_playbook_id: i64) -> Key {
+        Key::new(self.partition(), format!("{INBOX_PREFIX}{}", padded(user_playbook_id)))
+    }
+
+    pub(crate) fn member(&self, user_playbook_id: i64) -> Key {
+        Key::new(self.partition(), format!("{MEMBER_PREFIX}{}", padded(user_playbook_id)))
+    }
+
+    pub(crate) fn cluster_result(&self, name: &str) -> Key {
+        Key::new(self.partition(), format!("{CLUSTER_RESULT_PREFIX}{name}"))
+    }
+
+    pub(crate) fn queued_operation(&self, operation_id: &str) -> Key {
+        Key::new(self.partition(), format!("{QUEUED_OPERATION_PREFIX}{}", hash_hex(operation_id)))
+    }
+
+    pub(crate) fn aggregation_change(&self, at: i64, run: i64) -> Key {
+        Key::new(self.partition(), format!("{AGGREGATION_CHANGE_PREFIX}{}#{}", padded(at), padded(run)))
+    }
+}
+
+/// Between the organisation and the hash of an agent version.
+pub(crate) const AGENT_PARTITION: &str = "#A#";
+/// Sort key of the state of an aggregation.
+pub(crate) const AGGREGATION: &str = "STATE";
+/// Sort keys of agent playbooks begin so.
+pub(crate) const AGENT_PLAYBOOK_PREFIX: &str = "B#";
+/// Sort keys of user playbooks that changed since the last aggregation begin so.
+pub(crate) const INBOX_PREFIX: &str = "I#";
+/// Sort keys of user playbooks that the last aggregation knew begin so.
+pub(crate) const MEMBER_PREFIX: &str = "M#";
+/// Sort keys of what models said of clusters in an unfinished aggregation begin so.
+pub(crate) const CLUSTER_RESULT_PREFIX: &str = "C#";
+/// Sort keys of operations that wait for an aggregation begin so.
+pub(crate) const QUEUED_OPERATION_PREFIX: &str = "Q#";
+/// Sort keys of the log of aggregations begin so.
+pub(crate) const AGGREGATION_CHANGE_PREFIX: &str = "L#";
+
+/// The state of an aggregation that an index names by its hash.
+pub(crate) fn aggregation_by_hash(org: &OrgId, hash: &str) -> Key {
+    Key::new(format!("O#{org}{AGENT_PARTITION}{hash}"), AGGREGATION)
+}
+
+/// Which agent versions an organisation has agent playbooks of.
+pub(crate) fn agent_version_entry(keys: &AgentKeys<'_>) -> Key {
+    Key::new(agent_versions_partition(keys.org), format!("{AGENT_VERSION_PREFIX}{}", keys.hash()))
+}
+
+/// Sort keys of agent versions begin so.
+pub(crate) const AGENT_VERSION_PREFIX: &str = "V#";
+
+pub(crate) fn agent_versions_partition(org: &OrgId) -> String {
+    format!("O#{org}#AV")
+}
+
+pub(crate) fn agent_playbook_lookup(org: &OrgId, id: i64) -> Key {
+    Key::new(format!("O#{org}#AP#{id}"), "-")
+}
+
+pub(crate) fn aggregation_operation(org: &OrgId, operation_id: &str) -> Key {
+    Key::new(format!("O#{org}#AGO#{}", hash_hex(operation_id)), "-")
+}
+
+pub(crate) fn aggregation_request(org: &OrgId, request_id: &str) -> Key {
+    Key::new(format!("O#{org}#AGR#{}", hash_hex(request_id)), "-")
 }
 
 /// Sort keys of request documents begin so.
@@ -343,6 +437,12 @@ mod tests {
                 version_operation(org, LearningKind::Profile),
                 counter(org, "user"),
                 org_api_key(org, "id#a"),
+                AgentKeys { org, agent_version: "v1" }.aggregation(),
+                AgentKeys { org, agent_version: "v1" }.agent_playbook(7),
+                agent_version_entry(&AgentKeys { org, agent_version: "v1" }),
+                agent_playbook_lookup(org, 7),
+                aggregation_operation(org, "o"),
+                aggregation_request(org, "r"),
             ]
         };
         for (left, right) in keys(&a).iter().zip(keys(&b)) {

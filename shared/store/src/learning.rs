@@ -5,6 +5,7 @@ use domain::ids::ProfileId;
 use domain::learning::LearningKind;
 
 use crate::Store;
+use crate::aggregation_inbox::{RowChange, inbox_mark};
 use crate::attributes::VERSION;
 use crate::attributes::{DOCUMENT, ItemBuilder};
 use crate::cursors::{Cursor, CursorName, WindowReceipt, cursor_condition, cursor_item};
@@ -278,9 +279,15 @@ impl Store {
             transaction.create(self, row.to_item(keys)?);
             let key = keys::user_playbook_lookup(keys.org, row.playbook.user_playbook_id);
             transaction.create(self, lookup_item(&key, keys.user));
+            if let Some(mark) = inbox_mark(keys, row, RowChange::Inserted) {
+                transaction.put(self, mark);
+            }
         }
         for row in &rows.replace {
             transaction.put_if(self, row.to_item(keys)?, unchanged(row.version));
+            if let Some(mark) = inbox_mark(keys, row, RowChange::Retired) {
+                transaction.put(self, mark);
+            }
         }
         for id in &rows.delete {
             self.add_playbook_deletion(transaction, keys, *id);

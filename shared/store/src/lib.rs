@@ -6,8 +6,15 @@
 //! invitations by which organisations are created); reads that decide anything are consistent.
 
 mod access;
+mod agent_playbooks;
+mod aggregation_changes;
+mod aggregation_commit;
+mod aggregation_inbox;
+mod aggregation_operations;
+mod aggregations;
 mod api_keys;
 mod attributes;
+mod cluster_results;
 mod configs;
 mod counters;
 mod cursors;
@@ -55,28 +62,36 @@ use std::sync::atomic::AtomicI64;
 
 use domain::time::Clock;
 
+pub use agent_playbooks::AgentPlaybookRow;
+pub use aggregation_changes::{AgentPlaybookSnapshot, AgentPlaybookUpdate, AggregationChange, RunMode};
+pub use aggregation_commit::{AggregationCommit, AggregationCommitError, FINGERPRINT_BYTES_INLINE_MAX};
+pub use aggregation_inbox::{AggregationInputs, InboxMark};
+pub use aggregation_operations::{
+    AggregationOperation, AggregationOperationStatus, AggregationResult, OPERATIONS_PER_RUN_MAX, Submitted,
+};
+pub use aggregations::{AggregationRecord, AggregationState, ClusterRecord, ClusterRecords};
 pub use api_keys::{ApiKeyRecord, NewApiKey, OrgApiKey, Organisation};
 pub use configs::{CONFIG_VERSIONS_KEPT, ConfigConflict, PastConfig, StoredConfig};
 pub use cursors::{Cursor, CursorName, WindowReceipt};
-pub use due::{DUE_SHARDS, DueEntry, DueOperation, DueUser};
+pub use due::{DUE_SHARDS, DueAggregation, DueEntry, DueOperation, DueUser};
 pub use error::StoreError;
 pub use finalize::{FinalizeError, Finalized};
 pub use flipping::UserFlip;
 pub use flips::RowScope;
 pub use generation::{GenerationCommit, GenerationCommitError};
 pub use heads::{FinishHead, Head};
-pub use keys::{Key, Listing, UserKeys, VersionMark};
+pub use keys::{AgentKeys, Key, Listing, UserKeys, VersionMark};
 pub use learning::{CommitError, LearningCommit, PlaybookRows, ProfileRows};
 pub use leases::{LEASE_MS, Lease, LeaseError, MemoryVersion};
 pub use listing::{Page, TimeEntry};
 pub use lookups::RequestReceipt;
-pub use memory::{DirectWriteError, ROW_BYTES_MAX, ReplaceError};
+pub use memory::{DirectWriteError, EFFECTS_MAX, ROW_BYTES_MAX, ReplaceError};
 pub use objects::Objects;
 pub use operation_users::{NextUsers, OperationUser, Outcomes, UserStart};
 pub use operations::{
     Claim, NewOperation, OPERATION_REVIVE_SECONDS, OPERATION_STALE_SECONDS, Operation, OperationEnd,
 };
-pub use outbox::{Effect, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
+pub use outbox::{Effect, FollowUp, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
 pub use parking::{PUT_BACK_PER_LOOK_MAX, TendedStall};
 pub use profile_changes::ProfileChange;
 pub use profiles::ProfileRow;

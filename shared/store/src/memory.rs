@@ -5,6 +5,7 @@ use domain::ids::{OrgId, UserHash};
 use domain::learning::LearningKind;
 
 use crate::Store;
+use crate::aggregation_inbox::{RowChange, inbox_mark};
 use crate::attributes::ItemReader;
 use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
@@ -19,8 +20,11 @@ use crate::transaction::{Expression, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
 use crate::version_marks::mark_user;
 
-/// Rows that one transaction of a direct write holds: each takes two items; the version and marks come on top.
+/// Rows that one transaction of a direct write holds: each takes three items at most; the version, marks and effects
+/// come on top.
 const ROWS_PER_TRANSACTION: usize = 24;
+/// Effects that go with each transaction of a direct write of playbooks.
+pub const EFFECTS_MAX: usize = 20;
 /// Profiles that one transaction of a direct write holds: each may stand in the log as well.
 const PROFILES_PER_TRANSACTION: usize = 12;
 /// Longest JSON of a row that a caller writes, in bytes: so many of them stay below the 4 MB of a transaction.
@@ -126,7 +130,8 @@ impl Store {
         Err(StoreError::Contended { operation: "put profiles" }.into())
     }
 
-    /// Stores new user playbooks of one user (or of no user); their ids must have been taken.
+    /// Stores new user playbooks of one user (or of no user); their ids must have been taken. `effects`, of which
+    /// there may be [`EFFECTS_MAX`], are committed with them and carried out by the caller.
     ///
     /// # Errors
     /// [`DirectWriteError`]; batches before the failing one are stored.
@@ -135,6 +140,7 @@ impl Store {
         org: &OrgId,
         user: &UserHash,
         rows: Vec<UserPlaybookRow>,
+        effects: &[OutboxEntry],
     ) -> Result<(), DirectWriteError> {
         let keys = UserKeys { org, user };
         for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
@@ -148,6 +154,12 @@ impl Store {
                     transaction.create(self, row.to_item(&keys)?);
                     let key = keys::user_playbook_lookup(org, row.playbook.user_playbook_id);
                     transaction.create(self, lookup_item(&key, user));
+                    if let Some(mark) = inbox_mark(&keys, row, RowChange::Inserted) {
+                        transaction.put(self, mark);
+                    }
+                }
+                for effect in effects {
+                    transaction.put(self, effect.to_item(self.clock.now())?);
                 }
                 if self.settle(&keys, transaction, memory, "create user playbooks").await? {
                     break;
@@ -163,7 +175,7 @@ impl Store {
     }
 
     /// Replaces a few user playbooks of one user (or of no user) by others, all or nothing; each old row must be as it
-    /// was read. The effect is written with them, to be carried out by the caller.
+    /// was read.
     ///
     /// # Errors
     /// [`ReplaceError`].
@@ -172,7 +184,6 @@ impl Store {
         org: &OrgId,
         user: &UserHash,
         rows: &PlaybookRows,
-        effect: &OutboxEntry,
     ) -> Result<(), ReplaceError> {
         let keys = UserKeys { org, user };
         for attempt in 0..ATTEMPTS_MAX {
@@ -182,7 +193,6 @@ impl Store {
             let mut transaction = Transaction::default();
             let memory = transaction.update(self, &keys.lease(), change_memory());
             self.add_playbooks(&mut transaction, &keys, rows)?;
-            transaction.put(self, effect.to_item(self.clock.now())?);
             match transaction.commit(self).await {
                 Ok(()) => return Ok(()),
                 Err(error) if error.condition_failed(memory) => {

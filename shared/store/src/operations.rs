@@ -274,19 +274,24 @@ impl Store {
         Ok(())
     }
 
-    /// Asks an operation to stop; `false` when none is in progress.
+    /// Asks an operation to stop: the run that was asked, or `None` when none is in progress.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or the item is damaged.
-    pub async fn cancel_operation(&self, org: &OrgId, service: OperationService) -> Result<bool, StoreError> {
-        let Some(operation) = self.operation(org, service).await? else { return Ok(false) };
+    pub async fn cancel_operation(
+        &self,
+        org: &OrgId,
+        service: OperationService,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(operation) = self.operation(org, service).await? else { return Ok(None) };
         if operation.status != OperationStatus::InProgress {
-            return Ok(false);
+            return Ok(None);
         }
         let expression = Expression::new(format!("SET {CANCEL} = :yes"))
             .value(":yes", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
         let expression = in_progress(expression, &operation.operation_id);
-        Ok(self.update_one(&keys::operation(org, service), expression).await?.is_some())
+        let asked = self.update_one(&keys::operation(org, service), expression).await?.is_some();
+        Ok(asked.then_some(operation.operation_id))
     }
 
     /// Ends an operation. One that a caller asked to stop ends as cancelled and not otherwise. The operation as it

@@ -9,7 +9,7 @@ use crate::Store;
 use crate::attributes::{DOCUMENT, DUE_AT, DUE_PK, Item, ItemBuilder, ItemReader, PK, SK, text};
 use crate::due;
 use crate::error::StoreError;
-use crate::keys::{self, Key};
+use crate::keys::{self, AgentKeys, Key};
 use crate::rows::encode;
 
 /// An effect that is still there after this time, in seconds, was left over by its handler.
@@ -21,6 +21,27 @@ pub const OUTBOX_LEFT_OVER_SECONDS: i64 = 60;
 pub enum Effect {
     /// Tell readers of all users' playbooks that some changed.
     OrgPlaybooksChanged,
+    /// User playbooks of this agent version were saved: their aggregation is due once so many were.
+    AggregationMayBeDue {
+        /// The agent version.
+        agent_version: String,
+        /// How many.
+        wanted: usize,
+    },
+}
+
+/// What whoever carried an effect out should do at once; the sweep does it otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FollowUp {
+    /// Nothing.
+    Nothing,
+    /// Wake the aggregation of this agent version.
+    Aggregate {
+        /// The agent version.
+        agent_version: String,
+        /// Tells this wake from earlier ones.
+        sequence: i64,
+    },
 }
 
 /// An effect that was committed and not yet carried out.
@@ -56,14 +77,24 @@ pub(crate) fn parse_key(item: &Item) -> Option<(OrgId, String)> {
 }
 
 impl Store {
-    /// Carries an effect out and removes its entry.
+    /// Carries an effect out and removes its entry; says what should follow.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails; the entry then stays for the sweep.
-    pub async fn carry_out(&self, entry: &OutboxEntry) -> Result<(), StoreError> {
-        match entry.effect {
-            Effect::OrgPlaybooksChanged => self.bump_org_playbooks(&entry.org).await?,
-        }
+    pub async fn carry_out(&self, entry: &OutboxEntry) -> Result<FollowUp, StoreError> {
+        let follow_up = match &entry.effect {
+            Effect::OrgPlaybooksChanged => {
+                self.bump_org_playbooks(&entry.org).await?;
+                FollowUp::Nothing
+            }
+            Effect::AggregationMayBeDue { agent_version, wanted } => {
+                let keys = AgentKeys { org: &entry.org, agent_version };
+                match self.make_aggregation_due(&keys, *wanted).await? {
+                    Some(sequence) => FollowUp::Aggregate { agent_version: agent_version.clone(), sequence },
+                    None => FollowUp::Nothing,
+                }
+            }
+        };
         let key = entry.key();
         self.dynamo
             .delete_item()
@@ -72,8 +103,8 @@ impl Store {
             .key(SK, text(key.sk()))
             .send()
             .await
-            .map(drop)
-            .map_err(|error| StoreError::from_sdk("DeleteItem", error))
+            .map_err(|error| StoreError::from_sdk("DeleteItem", error))?;
+        Ok(follow_up)
     }
 
     /// An entry that was left over, if it is still there.

@@ -1,12 +1,13 @@
 //! Finishing a flip: rows rewritten, counted and stamped some at a time, by whoever comes by.
 
 use domain::entities::Status;
-use domain::ids::OrgId;
+use domain::learning::LearningKind;
 use domain::time::EpochMillis;
 use domain::versions::Becomes;
 
 use crate::Store;
 use crate::access::Range;
+use crate::aggregation_inbox::promotion_mark;
 use crate::attributes::{
     ARCHIVED, BARRIER, DELETED, FLIP, FLIP_NUMBER, FLIP_STAMP, Item, ItemReader, MEMORY_VERSION, OPERATION,
     PK, PROMOTED, SK, STATUS, VERSION, number, text,
@@ -111,7 +112,7 @@ impl Store {
                 settle_marks(&mut transaction, self, keys, flip.kind, statuses);
             }
             for (row, becomes) in chunk {
-                self.add_row(&mut transaction, keys.org, flip, row, *becomes)?;
+                self.add_row(&mut transaction, keys, flip, row, *becomes)?;
             }
             let operation = is_counted.then(|| {
                 let expression = counting(&counts, &flip.operation_id);
@@ -160,7 +161,7 @@ impl Store {
     fn add_row(
         &self,
         transaction: &mut Transaction,
-        org: &OrgId,
+        keys: &UserKeys<'_>,
         flip: &Flip,
         row: &Item,
         becomes: Becomes,
@@ -172,12 +173,18 @@ impl Store {
         let update = match becomes {
             Becomes::Same => return Ok(()),
             Becomes::Gone => {
-                let lookup = row_lookup(org, flip.kind, key.sk()).ok_or_else(|| reader.corrupt(SK))?;
+                let lookup = row_lookup(keys.org, flip.kind, key.sk()).ok_or_else(|| reader.corrupt(SK))?;
                 transaction.delete(self, &key, expression);
                 transaction.delete(self, &lookup, Expression::default());
                 return Ok(());
             }
-            Becomes::Current => format!("SET {set} REMOVE {STATUS}"),
+            Becomes::Current => {
+                if flip.kind == LearningKind::Playbook {
+                    // Aggregations know current rows only: for them it is new.
+                    transaction.put(self, promotion_mark(keys, row)?);
+                }
+                format!("SET {set} REMOVE {STATUS}")
+            }
             Becomes::Archived => format!("SET {set}, {STATUS} = :status"),
         };
         let mut expression =
@@ -194,7 +201,7 @@ impl Store {
 fn chunk_rows(rows: &[(&Item, Becomes)]) -> usize {
     let (mut items, mut bytes) = (OTHER_ITEMS, 0);
     let fits = |(row, becomes): &&(&Item, Becomes)| {
-        items += if *becomes == Becomes::Gone { 2 } else { 1 };
+        items += if *becomes == Becomes::Archived { 1 } else { 2 };
         bytes += item_bytes(row);
         items <= TRANSACTION_ITEMS_MAX && bytes <= ROW_BYTES_PER_TRANSACTION
     };
@@ -255,11 +262,13 @@ mod tests {
     fn a_transaction_holds_as_many_rows_as_dynamodb_allows_items() {
         let most = TRANSACTION_ITEMS_MAX - OTHER_ITEMS;
         for rows in [0, 1, most - 1, most] {
-            assert_eq!(fitting(rows, 100, Becomes::Current), rows);
+            assert_eq!(fitting(rows, 100, Becomes::Archived), rows);
         }
         assert_eq!(fitting(most + 1, 100, Becomes::Archived), most);
-        // A deleted row takes its look-up with it.
-        assert_eq!(fitting(most, 100, Becomes::Gone), most / 2);
+        // A deleted row takes its look-up with it; one that becomes current may be news to an aggregation.
+        for becomes in [Becomes::Gone, Becomes::Current] {
+            assert_eq!(fitting(most, 100, becomes), most / 2);
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The routes, by what they are about.
 
 mod account;
+mod agent_playbooks;
+mod aggregations;
 mod config;
 mod edits;
 mod interactions;
@@ -29,7 +31,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 52] = [
+pub const ROUTES: [(&str, &str); 60] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -72,8 +74,16 @@ pub const ROUTES: [(&str, &str); 52] = [
     ("POST", "/api/downgrade_all_profiles"),
     ("POST", "/api/upgrade_all_user_playbooks"),
     ("POST", "/api/downgrade_all_user_playbooks"),
+    ("POST", "/api/get_agent_playbooks"),
+    ("POST", "/api/add_agent_playbook"),
+    ("PUT", "/api/update_agent_playbook_status"),
+    ("POST", "/api/run_playbook_aggregation"),
+    ("POST", "/api/playbook_aggregation_operations"),
+    ("GET", "/api/playbook_aggregation_operations/{operation_id}"),
+    ("GET", "/api/playbook_aggregation_change_logs"),
     ("POST", "/api/search_profiles"),
     ("POST", "/api/search_user_playbooks"),
+    ("POST", "/api/search_agent_playbooks"),
     ("POST", "/api/search_interactions"),
     ("POST", "/api/search"),
     ("POST", "/api/rerun_profile_generation"),
@@ -86,12 +96,25 @@ pub const ROUTES: [(&str, &str); 52] = [
 
 /// Whether any method has this path.
 pub(crate) fn has_path(path: &str) -> bool {
-    ROUTES.iter().any(|(_, known)| *known == path)
+    ROUTES.iter().any(|(_, known)| is_path_of(known, path))
+}
+
+/// Whether a path is one of a route, in which any text may stand for a part in braces.
+fn is_path_of(route: &str, path: &str) -> bool {
+    let is_variable = |part: &str| part.starts_with('{') && part.ends_with('}');
+    let (mut parts, mut given) = (route.split('/'), path.split('/'));
+    loop {
+        match (parts.next(), given.next()) {
+            (None, None) => return true,
+            (Some(part), Some(given)) if part == given || (is_variable(part) && !given.is_empty()) => {}
+            _ => return false,
+        }
+    }
 }
 
 /// The methods that a path knows.
 pub(crate) fn methods_of(path: &str) -> Vec<&'static str> {
-    ROUTES.iter().filter(|(_, known)| *known == path).map(|(method, _)| *method).collect()
+    ROUTES.iter().filter(|(_, known)| is_path_of(known, path)).map(|(method, _)| *method).collect()
 }
 
 fn get<H, T>(handler: H) -> MethodRouter<Arc<App>>
@@ -170,8 +193,19 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/downgrade_all_profiles", post(versions::downgrade_all_profiles))
         .route("/api/upgrade_all_user_playbooks", post(versions::upgrade_all_user_playbooks))
         .route("/api/downgrade_all_user_playbooks", post(versions::downgrade_all_user_playbooks))
+        .route("/api/get_agent_playbooks", post(agent_playbooks::get_agent_playbooks))
+        .route("/api/add_agent_playbook", post(agent_playbooks::add_agent_playbook))
+        .route("/api/update_agent_playbook_status", put(agent_playbooks::update_agent_playbook_status))
+        .route("/api/run_playbook_aggregation", post(aggregations::run_playbook_aggregation))
+        .route("/api/playbook_aggregation_operations", post(aggregations::submit_aggregation))
+        .route(
+            "/api/playbook_aggregation_operations/{operation_id}",
+            get(aggregations::get_aggregation_operation),
+        )
+        .route("/api/playbook_aggregation_change_logs", get(aggregations::playbook_aggregation_change_logs))
         .route("/api/search_profiles", post(search::search_profiles))
         .route("/api/search_user_playbooks", post(search::search_user_playbooks))
+        .route("/api/search_agent_playbooks", post(search::search_agent_playbooks))
         .route("/api/search_interactions", post(search::search_interactions))
         .route("/api/search", post(search::search))
         .route("/api/rerun_profile_generation", post(operations::rerun_profiles))

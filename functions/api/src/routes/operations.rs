@@ -12,6 +12,7 @@ use learning::generation::{NOTHING_FOUND, Started, start_generation};
 use runtime::App;
 use serde_json::{Value, json};
 use store::Operation;
+use wake::{OperateWake, WakeReason};
 
 use crate::access::Caller;
 use crate::answer::{Answer, Failure, ok};
@@ -165,8 +166,14 @@ pub(crate) async fn cancel_operation(
 ) -> Answer {
     let mut cancelled = Vec::new();
     for service in CancelOperation::parse(&body)?.services() {
-        if app.services.store.cancel_operation(&caller.org, service).await? {
+        if let Some(run) = app.services.store.cancel_operation(&caller.org, service).await? {
             cancelled.push(service.as_str().to_owned());
+            // One that was put off ends now. Should the wake not be sent, it ends when its time comes.
+            let wake =
+                OperateWake::new(caller.org.clone(), service.as_str().to_owned(), run, WakeReason::Published);
+            if let Err(error) = app.services.wakes.operate(&wake, "cancel").await {
+                tracing::warn!(event = "wake_failed", reason = "cancel", %error);
+            }
         }
     }
     ok(CancelledAnswer::new(cancelled))

@@ -8,8 +8,9 @@ use domain::entities::UserPlaybook;
 use domain::ids::UserHash;
 use domain::requests::playbooks::{AddUserPlaybooks, GetUserPlaybooks};
 use domain::views::{AddedAnswer, UserPlaybookView, UserPlaybooksAnswer};
+use learning::aggregation::{announcement, follow_up};
 use runtime::App;
-use store::UserPlaybookRow;
+use store::{EFFECTS_MAX, FollowUp, OutboxEntry, UserPlaybookRow};
 
 use super::profiles::refused;
 use super::select::{check_sizes, contains_any, equals, has_status, has_tag, playbook_texts};
@@ -69,6 +70,7 @@ pub(crate) async fn add_user_playbook(
     let wanted = AddUserPlaybooks::parse(&body)?;
     check_sizes("user_playbooks", wanted.user_playbooks.iter().map(|(row, _)| row))?;
     let count = wanted.user_playbooks.len();
+    let loaded = app.orgs.load(&caller.org).await?;
     let now = app.services.clock.now();
     let texts: Vec<_> =
         wanted.user_playbooks.iter().map(|(playbook, _)| playbook.embedding_text().to_owned()).collect();
@@ -81,9 +83,35 @@ pub(crate) async fn add_user_playbook(
         let user = UserHash::of_optional(playbook.user_id.as_ref());
         by_user.entry(user).or_default().push(UserPlaybookRow::new(playbook, vector));
     }
+    let (store, org) = (&app.services.store, &caller.org);
+    let mut effects = Vec::new();
     for (user, rows) in by_user {
-        app.services.store.create_user_playbooks(&caller.org, &user, rows).await.map_err(refused)?;
+        for rows in rows.chunks(EFFECTS_MAX) {
+            let versions = rows.iter().map(|row| row.playbook.agent_version.as_str());
+            let saved = announcement(&app.services, org, &loaded.config, versions);
+            store.create_user_playbooks(org, &user, rows.to_vec(), &saved).await.map_err(refused)?;
+            effects.extend(saved);
+        }
     }
-    app.services.store.bump_org_playbooks(&caller.org).await?;
+    store.bump_org_playbooks(org).await?;
+    carry_out(&app, &caller, &effects).await;
     ok(AddedAnswer::playbooks(count))
+}
+
+/// What follows from rows that were committed. One wake for each agent version is enough.
+async fn carry_out(app: &App, caller: &Caller, effects: &[OutboxEntry]) {
+    let mut wakes = BTreeMap::new();
+    for effect in effects {
+        match app.services.store.carry_out(effect).await {
+            Ok(FollowUp::Aggregate { agent_version, sequence }) => {
+                wakes.insert(agent_version, sequence);
+            }
+            Ok(FollowUp::Nothing) => {}
+            // It was committed with the rows: the sweep carries it out.
+            Err(error) => tracing::warn!(event = "effect_left_over", %error),
+        }
+    }
+    for (agent_version, sequence) in wakes {
+        follow_up(&app.services, &caller.org, FollowUp::Aggregate { agent_version, sequence }).await;
+    }
 }

@@ -1,11 +1,13 @@
 //! The search routes.
 
+mod agent_playbooks;
 mod interactions;
 mod plan;
 mod playbooks;
 mod profiles;
 mod unified;
 
+pub(crate) use agent_playbooks::search_agent_playbooks;
 pub(crate) use interactions::search_interactions;
 pub(crate) use playbooks::search_user_playbooks;
 pub(crate) use profiles::search_profiles;

@@ -1,6 +1,6 @@
 //! Filters that several list and search routes share.
 
-use domain::entities::{Status, UserPlaybook, UserProfile};
+use domain::entities::{AgentPlaybook, Status, UserPlaybook, UserProfile};
 use domain::errors::ApiError;
 use domain::requests::StatusFilter;
 use domain::time::EpochSeconds;
@@ -49,6 +49,18 @@ pub(crate) fn playbook_texts(playbook: &UserPlaybook) -> impl Iterator<Item = &s
         Some(playbook.request_id.as_str()),
         Some(playbook.playbook_name.as_str()),
         playbook.user_id.as_ref().map(domain::ids::UserId::as_str),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The texts of an agent playbook that a list's `query` looks in.
+pub(crate) fn agent_playbook_texts(playbook: &AgentPlaybook) -> impl Iterator<Item = &str> {
+    [
+        Some(playbook.content.as_str()),
+        playbook.trigger.as_deref(),
+        playbook.rationale.as_deref(),
+        Some(playbook.playbook_name.as_str()),
     ]
     .into_iter()
     .flatten()

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a test that fails shows its seed")]
 
+mod aggregation;
 mod crowd;
 mod learn_messages;
 mod learn_store_faults;

@@ -54,8 +54,8 @@ async fn a_wake_of_a_run_that_is_over_does_not_touch_the_next_one() {
     let first = process.receive_operation().await.unwrap();
     process.delete_operation(&first).await;
     process.ask("POST", "/api/cancel_operation", Some(&json!({}))).await;
-    // The wish is seen by whoever comes; until then the service is busy, or silent for too long.
-    pass(601).await;
+    process.drain_operations().await;
+    assert_eq!(process.operation(PROFILES).await["status"], "cancelled");
     process.rerun().await;
     let second = process.receive_operation().await.unwrap();
     process.delete_operation(&second).await;

@@ -74,6 +74,7 @@ async fn a_method_that_a_route_does_not_know_is_refused_with_those_it_knows() {
 async fn a_slash_too_many_leads_to_the_route_that_was_meant() {
     let site = Site::offline().await;
     for (method, path) in api::ROUTES.into_iter().filter(|(_, path)| *path != "/") {
+        let path = path.replace('{', "a-").replace('}', "-b");
         let answer = site.acme.send(method, &format!("{path}/?a=1"), None).await;
         assert_eq!(answer.status, 307, "{path}");
         let location = answer.headers["location"].to_str().unwrap();

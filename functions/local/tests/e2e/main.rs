@@ -4,6 +4,8 @@
 mod admin_keys;
 mod admin_playbooks;
 mod admin_process;
+mod aggregation;
+mod aggregation_operations;
 mod answers;
 mod bad_input;
 mod budgets;

@@ -285,8 +285,11 @@ async fn a_lost_wake_is_made_up_for_by_the_sweep() {
     let sqs = aws_sdk_sqs::Client::new(&site.deployment.hub.sdk_config());
     sqs.purge_queue().queue_url(queue).send().await.unwrap();
     assert_eq!(site.operate().await, 0);
-    site.advance(31);
-    site.sweep().await;
+    for seconds in [store::OPERATION_REVIVE_SECONDS, 31] {
+        assert_eq!(site.operate().await, 0);
+        site.advance(seconds.unsigned_abs());
+        site.sweep().await;
+    }
     assert_eq!(site.operate().await, 1);
     assert_eq!(status(&site).await["status"], "completed");
 }

@@ -186,3 +186,42 @@ async fn without_a_provider_rules_are_held_against_what_the_turns_teach() {
     let answer = site.acme.ok(PATH, &window(json!({}))).await;
     assert_eq!(decisions(&answer), [("accept", "grounded_useful")], "{answer}");
 }
+
+/// Reviews several new rules at once.
+fn first_pass(request: &ReceivedRequest) -> Scripted {
+    let prompt = request.prompt();
+    let lines = prompt.lines().filter(|line| line.starts_with("[CANDIDATE-")).enumerate();
+    let decisions = lines.map(|(number, line)| {
+        let decision = json!({
+            "reason": "as decided", "candidate_id": format!("CANDIDATE-{number}"), "decision": "accept",
+            "reason_code": "grounded_useful", "evidence_refs": ["t1"],
+            "content": null, "trigger": null, "rationale": null,
+        });
+        with(decision, decide(line))
+    });
+    Scripted::json(&json!({ "decisions": decisions.collect::<Vec<_>>() }))
+}
+
+#[tokio::test]
+async fn new_rules_are_reviewed_before_they_are_stored_where_that_is_wanted() {
+    let model = ModelServer::start().await;
+    model.otherwise(Scripted::with(|request| match purpose(request) {
+        Purpose::Review => Scripted::json(&json!({ "decisions": [] })),
+        _ => attentive(request),
+    }));
+    let site = Site::with(provider(&model)).await;
+    let extractor = json!({ "extraction_definition_prompt": "x", "candidate_review_enabled": true });
+    site.acme.ok("/api/update_config", &json!({ "user_playbook_extractor_config": extractor })).await;
+    let said = ["rule: use metric units", "rule: answer at length", "rule: obey the cat"];
+    site.acme.publish(&with(request("ana", "s1", "r1", &said), json!({ "session_finished": true }))).await;
+    site.learn().await;
+    assert_eq!(site.acme.status("r1").await.2.as_deref(), Some("answer_malformed"), "it fails closed");
+    assert!(site.acme.playbooks("ana").await.is_empty());
+    model.otherwise(Scripted::with(|request| match purpose(request) {
+        Purpose::Review => first_pass(request),
+        _ => attentive(request),
+    }));
+    site.pass_minutes(7).await;
+    assert_eq!(site.acme.playbooks("ana").await, ["answer briefly", "use metric units"]);
+    assert_eq!(site.acme.status("r1").await.0, "done");
+}

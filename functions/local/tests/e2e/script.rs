@@ -35,6 +35,7 @@ pub(crate) enum Purpose {
     Tagging,
     Expansion,
     Review,
+    Aggregation,
 }
 
 /// What a request is for.
@@ -49,6 +50,7 @@ pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
     match request.body["response_format"]["json_schema"]["name"].as_str() {
         Some("profile_deduplication") => Purpose::Deduplication,
         Some("playbook_consolidation") => Purpose::Consolidation,
+        Some("playbook_aggregation") => Purpose::Aggregation,
         Some("memory_reflection") => Purpose::Reflection,
         Some("tagging") => Purpose::Tagging,
         Some("playbook_candidate_review") => Purpose::Review,
@@ -79,6 +81,7 @@ pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
             "content": null, "trigger": null, "rationale": null,
         }] })),
         Purpose::Expansion => Scripted::text("{}"),
+        Purpose::Aggregation => Scripted::json(&aggregation(&prompt)),
     }
 }
 
@@ -152,6 +155,22 @@ fn deduplication(prompt: &str) -> Value {
         deletions.push(json!({ "reasoning": "asked", "new_id": format!("NEW-{n}"), "existing_ids": ids }));
     }
     json!({ "duplicate_groups": [], "unique_ids": unique, "deletions": deletions })
+}
+
+/// Contents of the playbooks that are to become one, in the order in which they are shown.
+pub(crate) fn members(prompt: &str) -> Vec<String> {
+    let rows = prompt.lines().filter(|line| line.starts_with("[ROW-"));
+    let content = |row: &str| row.split_once("Content: \"").unwrap().1.split('"').next().unwrap().to_owned();
+    rows.map(content).collect()
+}
+
+/// What the members share: all but their last words.
+fn aggregation(prompt: &str) -> Value {
+    let shared = members(prompt)[0].rsplit_once(' ').unwrap().0.to_owned();
+    let count = members(prompt).len();
+    json!({ "playbook": {
+        "rationale": format!("{count} say so."), "trigger": null, "content": shared, "blocking_issue": null,
+    } })
 }
 
 fn consolidation(prompt: &str) -> Value {

@@ -115,6 +115,13 @@ impl Site {
         self.drain(&url, handle).await
     }
 
+    /// The same for aggregations.
+    pub(crate) async fn aggregate(&self) -> usize {
+        let url = self.deployment.app.settings.queues.aggregate.clone();
+        let handle = |event, deadline| aggregate::handle(&self.deployment.app, event, deadline);
+        self.drain(&url, handle).await
+    }
+
     /// The same for batch operations.
     pub(crate) async fn operate(&self) -> usize {
         let url = self.deployment.app.settings.queues.operate.clone();
@@ -287,6 +294,17 @@ impl Caller {
         let answer = self.get(&format!("/api/learning_status?request_id={request_id}")).await;
         let text = |name: &str| answer[name].as_str().map(str::to_owned);
         (text("status").unwrap(), text("reason").unwrap_or_default(), text("error"))
+    }
+
+    /// The agent playbooks that these members of a query let through.
+    pub(crate) async fn agent_playbooks(&self, query: Value) -> Vec<Value> {
+        let answer = self.ok("/api/get_agent_playbooks", &with(json!({ "limit": 1_000 }), query)).await;
+        answer["agent_playbooks"].as_array().unwrap().clone()
+    }
+
+    /// Calls with JSON by PUT.
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, Some(("application/json", body.to_string().into_bytes()))).await
     }
 
     /// Looks until a request is learned by functions that run.

@@ -106,6 +106,10 @@ record! {
         tagging_definition_prompt: Option<String> = nullable(rules::sanitized),
         /// How rules of users become rules of agents.
         aggregation_config: Aggregation = optional(Aggregation::default(), Aggregation::read),
+        /// Whether a reviewer looks at new rules before they are stored. Not in the recorded contract, so it is shown
+        /// only when it is set.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        candidate_review_enabled: bool = optional(false, rules::boolean),
         /// How rules are merged.
         deduplication_config: Option<Deduplication> = nullable(Deduplication::read),
         /// The sources that are learned from; `None` or none: all.
@@ -125,6 +129,7 @@ impl Default for PlaybookExtractor {
             context_prompt: None,
             tagging_definition_prompt: None,
             aggregation_config: Aggregation::default(),
+            candidate_review_enabled: false,
             deduplication_config: None,
             request_sources_enabled: None,
             window_size_override: None,

@@ -1,5 +1,6 @@
 //! What each route takes: one struct a route, read by `parse` from a body or a query.
 
+pub mod agent_playbooks;
 pub mod cache;
 mod choices;
 pub mod edits;

@@ -119,7 +119,11 @@ fn read_playbook<'v>(value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>) ->
     object(None, value, at, faults, playbook_fields, |_| Ok(()))
 }
 
-fn read_issue<'v>(value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>) -> Option<BlockingIssue> {
+pub(super) fn read_issue<'v>(
+    value: &'v Value,
+    at: Path<'_>,
+    faults: &mut Faults<'v>,
+) -> Option<BlockingIssue> {
     object(
         None,
         value,

@@ -96,6 +96,11 @@ list_answer! {
     UserPlaybooksAnswer, user_playbooks: UserPlaybookView, "user playbook"
 }
 
+list_answer! {
+    /// `get_agent_playbooks`, `search_agent_playbooks`.
+    AgentPlaybooksAnswer, agent_playbooks: AgentPlaybookView, "agent playbook"
+}
+
 /// `POST /api/search`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct UnifiedSearchAnswer {
@@ -212,6 +217,15 @@ impl BulkDeletedAnswer {
     pub fn new(deleted_count: usize) -> Self {
         Self { success: true, deleted_count, message: format!("Deleted {deleted_count} item(s)") }
     }
+}
+
+/// `POST /api/run_playbook_aggregation`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AggregationAnswer {
+    /// Whether it went as asked.
+    pub success: bool,
+    /// In words.
+    pub message: String,
 }
 
 /// `set_config`, `update_config`; nulls are sent.

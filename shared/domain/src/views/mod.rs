@@ -13,9 +13,9 @@ mod stalls;
 mod versions;
 
 pub use answers::{
-    AddedAnswer, BulkDeletedAnswer, ChangedAnswer, ConfigAnswer, DeletedAnswer, ExperimentAssignment,
-    InteractionsAnswer, InvalidateCacheAnswer, MyConfigAnswer, ProfilesAnswer, RequestsAnswer,
-    UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
+    AddedAnswer, AgentPlaybooksAnswer, AggregationAnswer, BulkDeletedAnswer, ChangedAnswer, ConfigAnswer,
+    DeletedAnswer, ExperimentAssignment, InteractionsAnswer, InvalidateCacheAnswer, MyConfigAnswer,
+    ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::entities::{PlaybookStatus, Status, UserPlaybook};
+use crate::entities::{AgentPlaybook, PlaybookStatus, Status, UserPlaybook};
 use crate::ids::UserId;
 use crate::time::EpochSeconds;
 
@@ -71,7 +71,7 @@ impl From<UserPlaybook> for UserPlaybookView {
 }
 
 /// An agent playbook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentPlaybookView {
     /// Unique in the organisation.
     pub agent_playbook_id: i64,
@@ -98,4 +98,26 @@ pub struct AgentPlaybookView {
     pub status: Option<Status>,
     /// Its tags.
     pub tags: Vec<String>,
+    /// How well it fits a query, where the caller asked for that; not part of the recorded contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
+}
+
+impl From<AgentPlaybook> for AgentPlaybookView {
+    fn from(playbook: AgentPlaybook) -> Self {
+        Self {
+            agent_playbook_id: playbook.agent_playbook_id,
+            playbook_name: playbook.playbook_name,
+            agent_version: playbook.agent_version,
+            created_at: playbook.created_at,
+            content: playbook.content,
+            trigger: playbook.trigger,
+            rationale: playbook.rationale,
+            playbook_status: playbook.playbook_status,
+            playbook_metadata: playbook.playbook_metadata,
+            status: playbook.status,
+            tags: playbook.tags.unwrap_or_default(),
+            score: None,
+        }
+    }
 }

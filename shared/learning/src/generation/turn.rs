@@ -18,6 +18,7 @@ use wake::WakeReason;
 use super::Batch;
 use super::bookmark::advanced;
 use super::inputs::{BatchInputs, Matcher};
+use crate::aggregation::{announcement, follow_up};
 use crate::pipeline::{WindowOutput, run_window};
 use crate::windows::{Trigger, Window, WindowReason};
 use crate::worker::inputs::WindowInputs;
@@ -246,7 +247,7 @@ async fn attempt(
     if kind == LearningKind::Playbook && batch.plan.mode == GenerationMode::Rerun {
         commit.playbooks.delete = earlier_previews(batch, keys).await?;
     }
-    commit.effects = effects(batch, &commit);
+    commit.effects = effects(batch, config, &commit);
     match services.store.commit_generation(keys, operation, &commit).await {
         Ok(()) => {}
         Err(GenerationCommitError::Superseded) => return Err(WindowFailure::Superseded.into()),
@@ -262,9 +263,10 @@ async fn attempt(
         Err(GenerationCommitError::Store(error)) => return Err(error.into()),
     }
     for effect in &commit.effects {
-        if let Err(error) = services.store.carry_out(effect).await {
+        match services.store.carry_out(effect).await {
+            Ok(next) => follow_up(services, batch.org, next).await,
             // It was committed with the turn: the sweep carries it out.
-            tracing::warn!(event = "effect_left_over", %error);
+            Err(error) => tracing::warn!(event = "effect_left_over", %error),
         }
     }
     Ok(())
@@ -272,13 +274,18 @@ async fn attempt(
 
 /// What follows a commit. What is made manually is current, so it is here that an aggregation becomes due; a preview
 /// is never aggregated.
-fn effects(batch: &Batch<'_>, commit: &GenerationCommit) -> Vec<OutboxEntry> {
+fn effects(batch: &Batch<'_>, config: &Config, commit: &GenerationCommit) -> Vec<OutboxEntry> {
     let rows = &commit.playbooks;
     if rows.insert.is_empty() && rows.replace.is_empty() && rows.delete.is_empty() {
         return Vec::new();
     }
     let id = batch.services.ids.uuid();
-    vec![OutboxEntry { org: batch.org.clone(), id, effect: Effect::OrgPlaybooksChanged }]
+    let mut effects = vec![OutboxEntry { org: batch.org.clone(), id, effect: Effect::OrgPlaybooksChanged }];
+    if batch.plan.mode == GenerationMode::Manual {
+        let versions = rows.insert.iter().map(|row| row.playbook.agent_version.as_str());
+        effects.extend(announcement(batch.services, batch.org, config, versions));
+    }
+    effects
 }
 
 /// Playbooks of the agent version that an earlier rerun left pending: this one takes their place.

@@ -5,6 +5,7 @@ mod candidates;
 mod playbook;
 mod profile;
 mod replay;
+mod review;
 
 pub use replay::{Replay, replay_last_window};
 
@@ -16,6 +17,8 @@ use domain::operations::GenerationMode;
 use domain::time::EpochMillis;
 use std::time::Duration;
 use store::{PlaybookRows, ProfileRows, UserKeys};
+
+pub(crate) use ask::render;
 
 use crate::expansion::expanded_terms;
 use crate::formatting::Turn;

@@ -122,7 +122,7 @@ impl Run<'_> {
         for (reason, count) in &rows.rejected {
             tracing::info!(event = "playbook_candidate_rejected", reason = reason.as_str(), count);
         }
-        Ok((rows.rows, model))
+        Ok((self.review(rows.rows, &shown).await?, model))
     }
 
     async fn playbook_candidates(

@@ -35,6 +35,12 @@ pub fn format_existing(rows: &[UserPlaybook]) -> String {
     numbered("EXISTING", rows.iter().map(format_row))
 }
 
+/// Rules under review, numbered from `CANDIDATE-0`.
+#[must_use]
+pub fn format_candidates(rows: &[UserPlaybook]) -> String {
+    numbered("CANDIDATE", rows.iter().map(format_row))
+}
+
 fn format_row(row: &UserPlaybook) -> String {
     format!(
         "Content: {} | Trigger: {} | Rationale: {} | Name: {} | Source: {} | Last Modified: {}",

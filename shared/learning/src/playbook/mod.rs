@@ -8,7 +8,9 @@ pub mod partition;
 pub mod rows;
 pub mod schema;
 
-pub use candidates::{candidate_query, format_existing, format_new, needs_consolidation, tools_text};
+pub use candidates::{
+    candidate_query, format_candidates, format_existing, format_new, needs_consolidation, tools_text,
+};
 pub use comparison::{comparisons, has_expert_content};
 pub use consolidate::{
     ConsolidationCounters, ConsolidationOutcome, ConsolidationRun, PlaybookRetirement, RetiredPlaybook,

@@ -2,10 +2,12 @@
 
 use domain::entities::{Status, UserPlaybook};
 use domain::ids::{OrgId, UserHash};
-use store::{Effect, OutboxEntry, PlaybookRows, ReplaceError, UserPlaybookRow};
+use domain::time::EpochSeconds;
+use store::{PlaybookRows, ReplaceError, UserPlaybookRow};
 
-use super::judge::{Edit, ReasonCode, Verdict};
+use super::judge::Verdict;
 use super::run::Reviewed;
+use super::screen::screen;
 use crate::provenance::merge_lines;
 use crate::services::{OrgServicesError, Services};
 
@@ -35,60 +37,45 @@ pub async fn apply_review(
     org: &OrgId,
     reviewed: &Reviewed,
 ) -> Result<Applied, OrgServicesError> {
-    let (code, reason, edit) = match &reviewed.verdict {
-        Ok(Verdict::Reject { code, reason }) => (*code, reason, None),
-        Ok(Verdict::Revise { code, reason, edit }) => (*code, reason, Some(edit)),
+    let verdict = match &reviewed.verdict {
+        Ok(verdict @ (Verdict::Reject { .. } | Verdict::Revise { .. })) => verdict,
         Ok(Verdict::Accept { .. }) | Err(_) => return Ok(Applied::Nothing),
     };
     let mut old = reviewed.row.clone();
     let mut rows = PlaybookRows::default();
     let mut successor = None;
-    if let Some(edit) = edit {
+    if let Some(row) = screen(old.playbook.clone(), verdict) {
         let id = services.store.take_user_playbook_ids(org, 1).await?;
-        let row = revised(&old.playbook, edit, id, &note(code, reason), services.clock.now());
+        let row = successor_row(row, id, services.clock.now());
         let text = [row.embedding_text().to_owned()];
         let vector = services.orgs.stored_vectors(org, &text).await?.pop().flatten();
         rows.insert.push(UserPlaybookRow::new(row, vector));
         old.playbook.superseded_by = Some(id);
         successor = Some(id);
-    } else {
-        old.playbook.notes = merge_lines([old.playbook.notes.as_deref(), Some(&rejection(code, reason))]);
+    } else if let Verdict::Reject { code, reason } = verdict {
+        let note = format!("First-pass reviewer: rejected ({}) — {reason}", code.as_str());
+        old.playbook.notes = merge_lines([old.playbook.notes.as_deref(), Some(&note)]);
     }
     old.playbook.status = Some(Status::Superseded);
     let user = UserHash::of_optional(old.playbook.user_id.as_ref());
     rows.replace.push(old);
-    let effect =
-        OutboxEntry { org: org.clone(), id: services.ids.uuid(), effect: Effect::OrgPlaybooksChanged };
-    match services.store.replace_user_playbooks(org, &user, &rows, &effect).await {
+    match services.store.replace_user_playbooks(org, &user, &rows).await {
         Ok(()) => {}
         Err(ReplaceError::Changed | ReplaceError::Barred) => return Ok(Applied::Changed),
         Err(ReplaceError::Store(error)) => return Err(error.into()),
     }
-    if let Err(error) = services.store.carry_out(&effect).await {
-        tracing::warn!(event = "effect_left_over", %error);
-    }
+    // As after every direct write: who lists the playbooks of all users is told, else finds out by itself.
+    services.store.bump_org_playbooks(org).await?;
     Ok(successor.map_or(Applied::Retired, |successor| Applied::Replaced { successor }))
 }
 
-fn revised(old: &UserPlaybook, edit: &Edit, id: i64, note: &str, now: i64) -> UserPlaybook {
+fn successor_row(revised: UserPlaybook, id: i64, now: EpochSeconds) -> UserPlaybook {
     UserPlaybook {
         user_playbook_id: id,
         created_at: now,
-        content: edit.content.clone(),
-        trigger: Some(edit.trigger.clone()),
-        rationale: Some(edit.rationale.clone()),
-        notes: merge_lines([old.notes.as_deref(), Some(note)]),
         expanded_terms: None,
         merged_into: None,
         superseded_by: None,
-        ..old.clone()
+        ..revised
     }
-}
-
-fn note(code: ReasonCode, reason: &str) -> String {
-    format!("First-pass reviewer: revised ({}) — {reason}", code.as_str())
-}
-
-fn rejection(code: ReasonCode, reason: &str) -> String {
-    format!("First-pass reviewer: rejected ({}) — {reason}", code.as_str())
 }

@@ -14,23 +14,16 @@ use store::{StoreError, UserPlaybookRow};
 
 use super::evidence::{Unavailable, cited_turns};
 use super::judge::{Verdict, judge};
+use super::prompt::{PURPOSE, review_prompt};
 use super::schema::ReviewAnswer;
 use crate::formatting::Transcript;
-use crate::pipeline::ask::render;
-use crate::playbook::{format_existing, tools_text};
 use crate::services::{OrgServicesError, Services};
 use crate::worker::WindowFailure;
 
-/// The prompt.
-const PURPOSE: &str = "playbook_candidate_review";
 /// Reviews under way at once.
 const REVIEWS_AT_ONCE: usize = 8;
 /// Other rules of the same user that the reviewer sees, the newest ones.
 const OTHER_RULES_MAX: usize = 20;
-/// What the reviewer must know of what it cannot see.
-const ARTIFACTS: &str =
-    "Images, files and pages that the turns mention are not shown; judge what depends on them as unseen.";
-
 /// Why a row was not judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkipReason {
@@ -112,25 +105,8 @@ impl Review<'_> {
     }
 
     async fn ask(&self, playbook: &UserPlaybook, shown: &Transcript) -> Result<Verdict, WindowFailure> {
-        let extractor = self.config.user_playbook_extractor_config.clone().unwrap_or_default();
-        let tools = self.config.tool_can_use.as_deref().unwrap_or(&[]);
-        let tools =
-            tools_text(tools.iter().map(|tool| (tool.tool_name.as_str(), tool.tool_description.as_str())));
-        let prompt = render(
-            "playbook_candidate_review",
-            &[
-                ("agent_context_prompt", self.config.agent_context_prompt.as_deref().unwrap_or("").trim()),
-                ("playbook_definition", extractor.extraction_definition_prompt.trim()),
-                ("tool_context", &tools),
-                ("interaction_context", &shown.text),
-                ("artifact_availability", ARTIFACTS),
-                (
-                    "candidates",
-                    &format_existing(std::slice::from_ref(playbook)).replacen("EXISTING-0", "CANDIDATE-0", 1),
-                ),
-                ("existing_playbooks", &format_existing(&self.others_of(playbook))),
-            ],
-        )?;
+        let candidate = std::slice::from_ref(playbook);
+        let prompt = review_prompt(self.config, &shown.text, candidate, &self.others_of(playbook))?;
         let mut request = ChatRequest::new(PURPOSE, vec![Message::user(prompt)]);
         request.deadline = Some(self.deadline_ms);
         let check = |answer: &ReviewAnswer| judge(&answer.decisions, 0, &shown.evidence).map(drop);

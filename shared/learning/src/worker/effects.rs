@@ -2,12 +2,23 @@
 
 use store::{Effect, LearningCommit, OutboxEntry, UserKeys};
 
-use crate::services::Services;
+use crate::aggregation::{announcement, follow_up};
+use crate::services::{OrgConfig, Services};
 
 /// Adds what has to follow from the rows of a commit.
-pub(super) fn add(services: &Services, keys: &UserKeys<'_>, commit: &mut LearningCommit) {
+pub(super) fn add(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    config: &OrgConfig,
+    skip_aggregation: bool,
+    commit: &mut LearningCommit,
+) {
     if !commit.playbooks.insert.is_empty() || !commit.playbooks.replace.is_empty() {
         commit.effects.push(org_playbooks_changed(services, keys));
+    }
+    if !commit.playbooks.insert.is_empty() && !skip_aggregation {
+        let versions = commit.playbooks.insert.iter().map(|row| row.playbook.agent_version.as_str());
+        commit.effects.extend(announcement(services, keys.org, &config.config, versions));
     }
 }
 
@@ -25,8 +36,9 @@ pub(super) async fn carry_out(services: &Services, commit: &LearningCommit) {
 
 /// Carries an effect out.
 pub(super) async fn carry_out_one(services: &Services, effect: &OutboxEntry) {
-    if let Err(error) = services.store.carry_out(effect).await {
+    match services.store.carry_out(effect).await {
+        Ok(next) => follow_up(services, &effect.org, next).await,
         // It was committed with what it follows from: the sweep carries it out.
-        tracing::warn!(event = "effect_left_over", %error);
+        Err(error) => tracing::warn!(event = "effect_left_over", %error),
     }
 }

@@ -212,7 +212,7 @@ async fn learn_window(
     let mode = GenerationMode::Regular;
     let output = run_window(services, keys, kind, inputs, config, mode, deadline_ms).await?;
     let mut commit = commit_of(services.clock.now(), lease, kind, cursor, inputs, output);
-    effects::add(services, keys, &mut commit);
+    effects::add(services, keys, config, inputs.window.skip_aggregation, &mut commit);
     match services.store.commit_window(keys, &commit).await {
         Ok(()) => {}
         Err(CommitError::Superseded) => return Err(WindowFailure::Superseded),

@@ -5,7 +5,7 @@
 //! lease's epoch, together with the cursor that says that they were.
 
 mod effects;
-mod failure;
+pub(crate) mod failure;
 pub(crate) mod inputs;
 pub(crate) mod kind;
 mod reflect;

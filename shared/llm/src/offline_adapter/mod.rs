@@ -4,6 +4,7 @@
 //! [`transcript`] and [`rows`] read them, and one file for each kind of question answers. A prompt that cannot be
 //! read is refused: an empty answer would pass for "nothing to learn".
 
+mod aggregation;
 mod blocks;
 mod consolidation;
 mod conversation;
@@ -98,6 +99,7 @@ fn answer(purpose: &str, prompt: &Prompt) -> Result<Answer, ChatError> {
         }
         "playbook_extraction_main" => playbooks::extract(prompt, "conversation").map(Answer::Finish),
         "playbook_extraction_main_expert" => playbooks::extract(prompt, "comparisons").map(Answer::Finish),
+        "playbook_aggregation" => aggregation::aggregate(prompt).map(Answer::Text),
         "playbook_consolidation" => consolidation::consolidate(prompt).map(Answer::Text),
         "memory_reflection" => reflection::reflect(prompt).map(Answer::Text),
         "tagging" => tagging::tag(prompt).map(Answer::Text),

@@ -37,7 +37,7 @@ pub(super) fn unreadable(block: &str, number: usize) -> ChatError {
 }
 
 /// Fields are quoted JSON strings or bare words. Bare words hold no colon, so that none can pass for a field.
-fn fields<const N: usize>(row: &str, names: [&str; N]) -> Option<[String; N]> {
+pub(super) fn fields<const N: usize>(row: &str, names: [&str; N]) -> Option<[String; N]> {
     let mut rest = row;
     let mut read = [const { String::new() }; N];
     for (at, name) in names.iter().enumerate() {

@@ -6,6 +6,7 @@ use super::*;
 use crate::tool_loop::{FinishTool, NoTools, run_tool_loop};
 use crate::types::{Message, ToolSpec};
 
+mod memory;
 mod requests;
 
 const FACTS: &str = include_str!("fixtures/facts.txt");

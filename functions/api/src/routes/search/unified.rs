@@ -4,18 +4,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
-use domain::entities::{Status, UserPlaybook, UserProfile};
+use domain::entities::{AgentPlaybook, PlaybookStatus, Status, UserPlaybook, UserProfile};
 use domain::ids::UserHash;
 use domain::requests::SearchedEntity;
 use domain::requests::search::UnifiedSearch;
-use domain::views::{ProfileView, UnifiedSearchAnswer, UserPlaybookView, WITHHELD};
-use recall::{PlaybookSet, UserMemory};
+use domain::views::{AgentPlaybookView, ProfileView, UnifiedSearchAnswer, UserPlaybookView, WITHHELD};
+use recall::{AgentPlaybookSet, PlaybookSet, UserMemory};
 use runtime::App;
 use search::opts_out_of_personalisation;
 
 use super::Experiment;
 use super::plan::{Plan, wants_scores};
-use super::{playbooks, profiles};
+use super::{agent_playbooks, playbooks, profiles};
 use crate::access::Caller;
 use crate::answer::{Answer, Failure, ok};
 use crate::body::JsonBody;
@@ -63,9 +63,20 @@ async fn fill(
     let now = app.services.clock.now();
     let scope = wanted.session_id.as_ref().map(|session| format!("{}\u{0}{session}", caller.org));
     let served = scope.as_ref().map(|scope| app.served.served(scope, now)).unwrap_or_default();
-    match &wanted.user_id {
-        Some(user) => {
-            let memory = app.recall.memory(&caller.org, &UserHash::of(user), model.as_ref()).await?;
+    let agent_playbooks = async {
+        if !asks_for(wanted, SearchedEntity::AgentPlaybooks) {
+            return Ok(None);
+        }
+        app.recall.agent_playbooks(&caller.org, model.as_ref()).await.map(Some)
+    };
+    let memory = async {
+        let Some(user) = &wanted.user_id else { return Ok(None) };
+        app.recall.memory(&caller.org, &UserHash::of(user), model.as_ref()).await.map(Some)
+    };
+    // Side by side, since each begins with a read.
+    let (agent_playbooks, memory) = tokio::join!(agent_playbooks, memory);
+    match memory? {
+        Some(memory) => {
             if asks_for(wanted, SearchedEntity::Profiles) {
                 answer.profiles = find_profiles(&plan, &memory, wanted, &served, now);
             }
@@ -80,10 +91,16 @@ async fn fill(
         }
         None => {}
     }
+    if let Some(all) = agent_playbooks? {
+        answer.agent_playbooks = find_agent_playbooks(&plan, &all, wanted, &served);
+        drop_sources(answer, &all);
+    }
     if let Some(scope) = scope {
+        let agent_playbooks =
+            answer.agent_playbooks.iter().map(|row| agent_playbook_mark(row.agent_playbook_id));
         let profiles = answer.profiles.iter().map(|row| profile_mark(row.profile_id.as_str()));
         let playbooks = answer.user_playbooks.iter().map(|row| playbook_mark(row.user_playbook_id));
-        app.served.record(&scope, profiles.chain(playbooks), now);
+        app.served.record(&scope, profiles.chain(playbooks).chain(agent_playbooks), now);
     }
     Ok(())
 }
@@ -98,6 +115,40 @@ fn profile_mark(id: &str) -> String {
 
 fn playbook_mark(id: i64) -> String {
     format!("user_playbook:{id}")
+}
+
+fn agent_playbook_mark(id: i64) -> String {
+    format!("agent_playbook:{id}")
+}
+
+/// What an agent playbook was made of is not shown beside it.
+fn drop_sources(answer: &mut UnifiedSearchAnswer, all: &AgentPlaybookSet) {
+    let shown: HashSet<i64> = answer.agent_playbooks.iter().map(|row| row.agent_playbook_id).collect();
+    let rows = all.rows.iter().zip(&all.sources).filter(|(row, _)| shown.contains(&row.agent_playbook_id));
+    let sources: HashSet<i64> = rows.flat_map(|(_, sources)| sources.iter().copied()).collect();
+    answer.user_playbooks.retain(|row| !sources.contains(&row.user_playbook_id));
+}
+
+fn find_agent_playbooks(
+    plan: &Plan,
+    set: &AgentPlaybookSet,
+    wanted: &UnifiedSearch,
+    served: &HashSet<String>,
+) -> Vec<AgentPlaybookView> {
+    let is_approval_wanted = |status: PlaybookStatus| match &wanted.agent_playbook_status_filter {
+        Some(wanted) if !wanted.is_empty() => wanted.contains(&status),
+        _ => status != PlaybookStatus::Rejected,
+    };
+    let keep = |playbook: &AgentPlaybook| {
+        playbook.status.is_none()
+            && is_approval_wanted(playbook.playbook_status)
+            && equals(wanted.agent_version.as_ref(), Some(&playbook.agent_version))
+            && equals(wanted.playbook_name.as_ref(), Some(&playbook.playbook_name))
+            && has_tag(wanted.tags.as_ref(), playbook.tags.as_ref())
+            && !served.contains(&agent_playbook_mark(playbook.agent_playbook_id))
+    };
+    let found = agent_playbooks::find(plan, set, wanted.top_k, keep);
+    found.into_iter().map(|found| agent_playbooks::view(set, found)).collect()
 }
 
 fn find_profiles(

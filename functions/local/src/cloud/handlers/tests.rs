@@ -25,10 +25,12 @@ fn parts(yaml: Option<&str>) -> (Cloud, Arc<Sqs>, Arc<ManualClock>) {
 }
 
 fn learn(handlers: Handlers) -> Handlers {
-    operate(handlers.sqs("LearnFunction", async |_| Ok(SqsBatchResponse::default())))
+    workers(handlers.sqs("LearnFunction", async |_| Ok(SqsBatchResponse::default())))
 }
 
-fn operate(handlers: Handlers) -> Handlers {
+/// The workers beside learning.
+fn workers(handlers: Handlers) -> Handlers {
+    let handlers = handlers.sqs("AggregateFunction", async |_| Ok(SqsBatchResponse::default()));
     handlers.sqs("OperateFunction", async |_| Ok(SqsBatchResponse::default()))
 }
 
@@ -46,7 +48,7 @@ async fn refusal(handlers: Handlers) -> String {
 async fn a_function_without_code_and_code_without_a_function_are_named() {
     let missing = refusal(learn(Handlers::new())).await;
     assert_eq!(missing, "SweepFunction: there is no handler for its Schedule events");
-    let missing = refusal(operate(sweep(Handlers::new()))).await;
+    let missing = refusal(workers(sweep(Handlers::new()))).await;
     assert_eq!(missing, "LearnFunction: there is no handler for its SQS events");
     let unknown = sweep(learn(Handlers::new())).schedule("Nobody", async |_| Ok(()));
     assert_eq!(refusal(unknown).await, "Nobody: the template has no event for this handler");
@@ -82,6 +84,7 @@ async fn the_deployed_template_wakes_learn_by_messages_and_sweep_by_the_minute()
             async { Ok(SqsBatchResponse::default()) }
         })
         .sqs("OperateFunction", async |_| Ok(SqsBatchResponse::default()))
+        .sqs("AggregateFunction", async |_| Ok(SqsBatchResponse::default()))
         .schedule("SweepFunction", move |event| {
             tell_too.send(event.detail_type).unwrap();
             async { Ok(()) }

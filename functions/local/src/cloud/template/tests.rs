@@ -73,11 +73,14 @@ fn the_deployed_functions_have_their_programs_and_events() {
         [
             ("ApiFunction", "api", 29),
             ("LearnFunction", "learn", 720),
+            ("AggregateFunction", "aggregate", 720),
             ("OperateFunction", "operate", 720),
             ("SweepFunction", "sweep", 60),
         ]
     );
-    let [api, learn, operate, sweep] = cloud.functions.as_slice() else { panic!("four functions") };
+    let [api, learn, aggregate, operate, sweep] = cloud.functions.as_slice() else {
+        panic!("five functions")
+    };
     assert_eq!(api.events.len(), 2);
     let wake = |queue: &str, concurrency| FunctionEvent::Sqs {
         queue: queue.to_owned(),
@@ -86,6 +89,7 @@ fn the_deployed_functions_have_their_programs_and_events() {
         maximum_concurrency: Some(concurrency),
     };
     assert_eq!(learn.events, [wake("LearnQueue", 10)]);
+    assert_eq!(aggregate.events, [wake("AggregateQueue", 2)]);
     assert_eq!(operate.events, [wake("OperateQueue", 5)]);
     let minute =
         FunctionEvent::Schedule { name: "EveryMinute".to_owned(), expression: "rate(1 minute)".to_owned() };

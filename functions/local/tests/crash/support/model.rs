@@ -157,6 +157,15 @@ fn respond(purpose: &str, text: &str) -> ChatResponse {
             });
             finish(&json!({ "playbooks": [playbook] }))
         }
+        "playbook_aggregation" => {
+            let rows = text.lines().filter(|line| line.starts_with("[ROW-"));
+            let rows: Vec<&str> = rows.filter_map(|row| row.split('"').nth(1)).collect();
+            let playbook = json!({
+                "rationale": "They say so.", "trigger": null, "content": format!("All: {}", rows.join(" ")),
+                "blocking_issue": null,
+            });
+            answer(&json!({ "playbook": playbook }).to_string())
+        }
         "profile_deduplication" => {
             answer(&json!({ "duplicate_groups": [], "unique_ids": ["NEW-0"], "deletions": [] }).to_string())
         }
@@ -194,13 +203,24 @@ fn new_turns(text: &str) -> (Vec<&str>, Vec<&str>) {
     new.unzip()
 }
 
-/// An embedder to which all texts are alike, so that all stored rows are candidates for comparison.
+/// An embedder to which all texts are alike, so that all stored rows are candidates for comparison; but texts of
+/// different topics (`topic-<n> …`) have nothing in common.
 struct SameVector;
+
+/// Topics that are told apart, and all that is none.
+const TOPICS: usize = 16;
+
+fn topic_vector(text: &str) -> Vec<f32> {
+    let number = text.strip_prefix("topic-").and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+    let mut vector = vec![0.0; TOPICS];
+    vector[number.unwrap_or(0) % TOPICS] = 1.0;
+    vector
+}
 
 #[async_trait]
 impl EmbeddingModel for SameVector {
     async fn embed(&self, texts: &[String], _: EmbeddingPurpose) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Ok(vec![vec![1.0, 0.0]; texts.len()])
+        Ok(texts.iter().map(|text| topic_vector(text)).collect())
     }
 
     fn model_name(&self) -> &'static str {
@@ -208,7 +228,7 @@ impl EmbeddingModel for SameVector {
     }
 
     fn dimensions(&self) -> usize {
-        2
+        TOPICS
     }
 
     fn is_local(&self) -> bool {

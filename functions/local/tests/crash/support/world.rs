@@ -30,7 +30,7 @@ use super::clock::VirtualClock;
 use super::model::{Script, ScriptedOrgs};
 use super::publish::Publish;
 
-/// The time-out of the learn function in the template, in milliseconds.
+/// The time-out of the functions learn and aggregate in the template, in milliseconds.
 const LEARN_MS: i64 = 720_000;
 /// The time-out of the sweep function in the template, in milliseconds.
 const SWEEP_MS: i64 = 60_000;
@@ -44,6 +44,7 @@ pub(crate) struct World {
     ids: Arc<CountedIds>,
     learn_queue: String,
     dead_letters: String,
+    aggregate_queue: String,
 }
 
 /// Identifiers in sequence, over all processes of a test.
@@ -79,6 +80,7 @@ impl World {
             deployment,
             ids: Arc::default(),
             learn_queue: url("LearnQueue"),
+            aggregate_queue: url("AggregateQueue"),
             dead_letters: url("LearnDeadLetterQueue"),
         }
     }
@@ -104,6 +106,7 @@ impl World {
             sqs: aws_sdk_sqs::Client::new(&self.hub.sdk_config_without_backoff()),
             queue: self.learn_queue.clone(),
             dead_letters: self.dead_letters.clone(),
+            aggregate_queue: self.aggregate_queue.clone(),
         }
     }
 }
@@ -115,6 +118,7 @@ pub(crate) struct Process {
     pub(crate) sqs: aws_sdk_sqs::Client,
     pub(crate) queue: String,
     pub(crate) dead_letters: String,
+    aggregate_queue: String,
     router: Router,
 }
 
@@ -202,7 +206,11 @@ impl Process {
     }
 
     async fn receive_within(&self, wait_seconds: i32) -> Option<Message> {
-        let receive = self.sqs.receive_message().queue_url(&self.queue).max_number_of_messages(1);
+        self.receive_from(&self.queue, wait_seconds).await
+    }
+
+    async fn receive_from(&self, queue: &str, wait_seconds: i32) -> Option<Message> {
+        let receive = self.sqs.receive_message().queue_url(queue).max_number_of_messages(1);
         let receive = receive.wait_time_seconds(wait_seconds);
         let answer = receive.message_system_attribute_names(MessageSystemAttributeName::All).send().await;
         answer.ok()?.messages.unwrap_or_default().pop()
@@ -244,6 +252,37 @@ impl Process {
             done += usize::from(succeeded);
         }
         done
+    }
+
+    /// Receives one wake of an aggregation.
+    pub(crate) async fn receive_aggregation(&self) -> Option<Message> {
+        self.receive_from(&self.aggregate_queue, 0).await
+    }
+
+    /// Handles wakes of aggregations as one batch.
+    pub(crate) async fn handle_aggregations(&self, messages: &[Message]) -> SqsBatchResponse {
+        let mut event = SqsEvent::default();
+        event.records = messages.iter().map(record).collect();
+        aggregate::handle(&self.app, event, self.app.services.clock.now_ms() + LEARN_MS).await
+    }
+
+    /// Receives, handles and deletes one wake; `None` when none came.
+    pub(crate) async fn aggregate_once(&self) -> Option<bool> {
+        let message = self.receive_aggregation().await?;
+        let succeeded =
+            self.handle_aggregations(std::slice::from_ref(&message)).await.batch_item_failures.is_empty();
+        if succeeded {
+            let handle = message.receipt_handle.clone().unwrap();
+            // One that is not deleted comes again.
+            let _ = self
+                .sqs
+                .delete_message()
+                .queue_url(&self.aggregate_queue)
+                .receipt_handle(handle)
+                .send()
+                .await;
+        }
+        Some(succeeded)
     }
 
     /// One sweep.

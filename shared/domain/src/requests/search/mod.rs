@@ -1,9 +1,11 @@
 //! The search routes.
 
+mod agent_playbooks;
 mod unified;
 
 use serde_json::Value;
 
+pub use agent_playbooks::SearchAgentPlaybooks;
 pub use unified::{ConversationTurn, UnifiedSearch};
 
 use super::choices::SearchMode;

@@ -59,7 +59,8 @@ pub(super) async fn commit(
         playbooks,
         effects: Vec::new(),
     };
-    effects::add(services, keys, &mut commit);
+    let config = services.orgs.config(keys.org).await?;
+    effects::add(services, keys, &config, false, &mut commit);
     match services.store.commit_window(keys, &commit).await {
         Ok(()) => {}
         Err(CommitError::Superseded) => return Err(WindowFailure::Superseded),

@@ -12,7 +12,7 @@ use crate::reflection::{
 };
 use crate::services::Services;
 
-/// Interactions behind the head within which a stride of new ones must lie.
+/// Interactions behind the head beyond which nobody looks for more, however few of them are learned from.
 const LOOKBACK_INTERACTIONS: i64 = 1_000;
 /// Memories that one pass judges; what is cited beyond is skipped.
 pub(super) const CONSIDERED_MAX: usize = 50;
@@ -97,6 +97,12 @@ fn is_learned(document: &RequestDocument) -> bool {
     LearningKind::ALL.into_iter().any(|kind| document.policy.of(kind).eligible)
 }
 
+/// What counts when documents are read backwards: those that are learned from, and all that lie too far back.
+fn ends_search(head: &Head) -> impl Fn(&RequestDocument) -> bool + Send + Sync + use<> {
+    let far = head.count - LOOKBACK_INTERACTIONS;
+    move |document| document.end_position() <= far || is_learned(document)
+}
+
 /// Whether a stride of interactions from the source that spoke last is new.
 async fn opens_gate(
     services: &Services,
@@ -109,7 +115,7 @@ async fn opens_gate(
     if !is_gate_open(count(head.count - cursor.completed), stride) {
         return Ok(false);
     }
-    let newest = services.store.documents_before(keys, head.count, 1, is_learned).await?;
+    let newest = services.store.documents_before(keys, head.count, 1, ends_search(head)).await?;
     let Some(newest) = newest.into_iter().rev().find(is_learned) else { return Ok(false) };
     let source = newest.request.source;
     let from = cursor.completed.max(head.count - LOOKBACK_INTERACTIONS);
@@ -132,7 +138,7 @@ async fn window(
     head: &Head,
     size: usize,
 ) -> Result<Vec<OwnTurn>, StoreError> {
-    let documents = services.store.documents_before(keys, head.count, size, is_learned).await?;
+    let documents = services.store.documents_before(keys, head.count, size, ends_search(head)).await?;
     let mut turns = Vec::new();
     for document in documents.into_iter().filter(is_learned) {
         let of = |kind| document.policy.of(kind).eligible;

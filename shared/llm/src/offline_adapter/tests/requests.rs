@@ -24,9 +24,9 @@ async fn the_tool_is_the_forced_one_or_the_only_one_or_the_one_that_finishes() {
 
 #[tokio::test]
 async fn an_unknown_prompt_is_refused_by_name() {
-    let error = OfflineChat::new().chat(&request("memory_reflection", FACTS)).await.unwrap_err();
+    let error = OfflineChat::new().chat(&request("shadow_comparison", FACTS)).await.unwrap_err();
     assert!(
-        matches!(&error, ChatError::BadRequest { detail } if detail.contains("memory_reflection")),
+        matches!(&error, ChatError::BadRequest { detail } if detail.contains("shadow_comparison")),
         "{error:?}"
     );
     assert!(!error.is_retryable());
