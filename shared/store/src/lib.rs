@@ -42,6 +42,7 @@ mod profiles;
 mod publish;
 mod requests;
 mod retry;
+mod rewriting;
 mod rows;
 mod sessions;
 mod site;

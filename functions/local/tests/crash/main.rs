@@ -23,4 +23,5 @@ mod support;
 mod sweep_faults;
 mod tagging;
 mod versions;
+mod versions_meeting;
 mod versions_simulation;

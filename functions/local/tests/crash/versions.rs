@@ -1,5 +1,4 @@
-//! Changes of versions that die at any call, and readers and writers that meet them: a user is seen before or after,
-//! never in between.
+//! Changes of versions that die at any call: whoever comes next finishes them, and counts nothing twice.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,81 +6,21 @@ use std::time::Duration;
 use domain::entities::Status;
 use domain::learning::LearningKind;
 use http::StatusCode;
-use learning::versions::{Progress, go_on};
 use retrospect::cloud::faults::{Action, FaultPlan, Rule};
 use retrospect::cloud::hub::Moment;
 use serde_json::{Value, json};
-use store::VersionCounts;
 
-use crate::support::check::run_until_quiet;
 use crate::support::clock::pass;
-use crate::support::model::Mood;
-use crate::support::publish::Publish;
 use crate::support::rows::{
-    NewRow, Shown, add, count, downgrade, downgraded, listed, row, shown, try_add, upgrade, upgraded,
+    NewRow, Shown, add, downgrade, downgraded, listed, row, shown, upgrade, upgraded,
+};
+use crate::support::versions::{
+    ARCHIVED, PENDING, USERS, all_shown, expected_counts, populated, redeliver, some_rows,
 };
 use crate::support::world::{Process, World, hash, org};
 
-/// Time of a function that goes on, in milliseconds.
-const RUN_MS: i64 = 600_000;
 /// How long a dead runner is waited for, in seconds.
 const SILENCE_SECONDS: u64 = 61;
-const USERS: [&str; 3] = ["ana", "bo", "cy"];
-const PENDING: Option<Status> = Some(Status::Pending);
-const ARCHIVED: Option<Status> = Some(Status::Archived);
-
-/// So many archived rows, a few of each other status, and a tombstone.
-fn some_rows(user: &str, archived: usize) -> Vec<NewRow> {
-    let mut rows = vec![row(format!("{user} merged"), Some(Status::Merged))];
-    for (word, status, many) in
-        [("current", None, 3), ("pending", PENDING, 4), ("archived", ARCHIVED, archived)]
-    {
-        rows.extend((0..many).map(|n| row(format!("{user} {word} {n}"), status)));
-    }
-    rows
-}
-
-/// Users with rows of each status, all of them or all but one with pending ones.
-async fn populated(process: &Process, kind: LearningKind) -> BTreeMap<&'static str, Shown> {
-    // A deleted row takes two items: Ana's fill more than one transaction.
-    for (user, archived) in [("ana", 46), ("bo", 2)] {
-        add(process, kind, user, &some_rows(user, archived)).await;
-    }
-    add(process, kind, "cy", &[row("cy current", None), row("cy archived", ARCHIVED)]).await;
-    all_shown(process, kind).await
-}
-
-async fn all_shown(process: &Process, kind: LearningKind) -> BTreeMap<&'static str, Shown> {
-    let mut all = BTreeMap::new();
-    for user in USERS {
-        all.insert(user, shown(process, kind, user).await);
-    }
-    all
-}
-
-/// Whoever was left is finished by a wake that comes again, as often as it comes.
-async fn redeliver(process: &Process, kind: LearningKind) -> Option<VersionCounts> {
-    let store = &process.app.services.store;
-    let progress = store.version_progress(&org(), kind).await.unwrap()?;
-    let run = progress.operation.operation_id;
-    let mut counts = None;
-    for _ in 0..2 {
-        let deadline = process.app.services.clock.now_ms() + RUN_MS;
-        match go_on(&process.app.services, &org(), kind, &run, deadline).await.unwrap() {
-            Progress::Done(done) => {
-                assert!(counts.is_none_or(|counts| counts == done), "a second delivery counted again");
-                counts = Some(done);
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-    counts
-}
-
-fn expected_counts(before: &BTreeMap<&str, Shown>) -> VersionCounts {
-    let sum = |status| before.values().map(|rows| count(rows, status)).sum();
-    VersionCounts { promoted: sum(PENDING), archived: sum(None), deleted: sum(ARCHIVED), skipped_users: 0 }
-}
 
 /// Whatever is read, each user is as before or as after; how many are as after.
 async fn assert_whole(process: &Process, kind: LearningKind, before: &BTreeMap<&str, Shown>, label: &str) {
@@ -223,144 +162,6 @@ async fn the_sweep_finds_a_change_of_versions_that_nobody_is_at() {
     assert_eq!((done.is_active, done.counts), (false, expected_counts(&before)));
     pass(10 * SILENCE_SECONDS).await;
     assert_eq!(process.sweep().await.unwrap().woken, 0, "it is over");
-}
-
-/// Each call of a reader waits while a whole upgrade goes by.
-#[tokio::test(start_paused = true)]
-async fn a_reader_whom_an_upgrade_overtakes_at_any_call_sees_each_user_whole() {
-    let kind = LearningKind::Profile;
-    for nth in 1.. {
-        let world = World::new();
-        let (reader, other) = (world.start(), world.start());
-        let before = populated(&other, kind).await;
-        let hold = Rule::new(Action::Delay(Duration::from_secs(10)));
-        world.hub.set_faults(FaultPlan::new(1).rule(hold.nth(nth)));
-        let began = world.clock.now();
-        let read = async {
-            let mut seen = Vec::new();
-            for user in USERS {
-                seen.push((user, shown(&reader, kind, user).await));
-            }
-            seen
-        };
-        let late = async {
-            pass(5).await;
-            upgrade(&other, kind, json!({})).await
-        };
-        let (seen, (_, answer)) = tokio::join!(read, late);
-        assert_eq!(answer["success"], true, "{answer}");
-        let held = world.clock.now() - began >= 10;
-        world.hub.clear_faults();
-        for (user, rows) in seen {
-            let old = &before[user];
-            assert!(rows == *old || rows == upgraded(old), "call {nth}: {user}: {rows:?}");
-        }
-        if !held {
-            assert!(nth > 8, "only {nth} calls");
-            break;
-        }
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_list_over_all_users_that_an_upgrade_overtakes_at_any_call_shows_each_user_whole() {
-    let kind = LearningKind::Playbook;
-    for nth in 1.. {
-        let world = World::new();
-        let (reader, other) = (world.start(), world.start());
-        let before = populated(&other, kind).await;
-        let hold = Rule::new(Action::Delay(Duration::from_secs(10)));
-        world.hub.set_faults(FaultPlan::new(1).rule(hold.nth(nth)));
-        let began = world.clock.now();
-        let late = async {
-            pass(5).await;
-            upgrade(&other, kind, json!({})).await;
-        };
-        let (seen, ()) = tokio::join!(listed(&reader, kind), late);
-        let held = world.clock.now() - began >= 10;
-        world.hub.clear_faults();
-        for (user, old) in &before {
-            let listed = |rows: &Shown| {
-                let mut rows = rows.clone();
-                rows.retain(|_, status| !status.is_some_and(Status::is_tombstone));
-                rows
-            };
-            let rows = &seen[*user];
-            assert!(*rows == listed(old) || *rows == listed(&upgraded(old)), "call {nth}: {user}: {rows:?}");
-        }
-        if !held {
-            assert!(nth > 4, "only {nth} calls");
-            break;
-        }
-    }
-}
-
-/// At every call of an upgrade a profile is written, and one is replaced: both are there afterwards, in a state
-/// that some order of the two explains.
-#[tokio::test(start_paused = true)]
-async fn direct_writes_at_any_moment_of_an_upgrade_are_kept() {
-    let kind = LearningKind::Profile;
-    for nth in 1.. {
-        let world = World::new();
-        let (process, writer) = (world.start(), world.start());
-        let rows = some_rows("ana", 3);
-        add(&process, kind, "ana", &rows).await;
-        let before = shown(&process, kind, "ana").await;
-        let hold = Rule::new(Action::Delay(Duration::from_secs(10)));
-        world.hub.set_faults(FaultPlan::new(1).rule(hold.nth(nth)));
-        let began = world.clock.now();
-        let late = async {
-            pass(5).await;
-            let writes = [row("ana new", None), row("ana pending 0", None)];
-            assert_eq!(try_add(&writer, kind, "ana", &writes).await, StatusCode::OK);
-        };
-        let ((_, answer), ()) = tokio::join!(upgrade(&process, kind, json!({})), late);
-        let held = world.clock.now() - began >= 10;
-        world.hub.clear_faults();
-        let mut first = before.clone();
-        first.extend([("ana new".to_owned(), None), ("ana pending 0".to_owned(), None)]);
-        let mut last = upgraded(&before);
-        last.extend([("ana new".to_owned(), None), ("ana pending 0".to_owned(), None)]);
-        let seen = shown(&process, kind, "ana").await;
-        assert!(seen == upgraded(&first) || seen == last, "call {nth}: {seen:?} {answer}");
-        if !held {
-            assert!(nth > 6, "only {nth} calls");
-            break;
-        }
-    }
-}
-
-/// A worker that thinks, or whose commit is on its way, while its user is upgraded.
-#[tokio::test(start_paused = true)]
-async fn what_was_learned_across_an_upgrade_is_learned_again_under_the_new_version() {
-    for round in 0..4 {
-        let world = World::new();
-        let (process, other) = (world.start(), world.start());
-        let kind = LearningKind::Profile;
-        add(&process, kind, "ana", &[row("old", None), row("next", PENDING)]).await;
-        let call = Publish::new("ana", 0, 8);
-        assert_eq!(process.publish(&call).await, StatusCode::OK);
-        if round % 2 == 0 {
-            world.script.on("ana-0", Mood::Hold);
-        } else {
-            let late = Rule::new(Action::Delay(Duration::from_secs(20))).operation("TransactWriteItems");
-            world.hub.set_faults(FaultPlan::new(1).rule(late.first(2)));
-        }
-        let work = tokio::spawn(async move { process.work_once().await });
-        pass(5).await;
-        let asked = world.script.asked("profile_update_main");
-        let (_, answer) = upgrade(&other, kind, json!({})).await;
-        assert_eq!(answer["success"], true, "{answer}");
-        world.script.release();
-        assert_eq!(work.await.unwrap(), Some(true));
-        world.hub.clear_faults();
-        run_until_quiet(&other, &["ana"]).await;
-        assert_eq!(other.learned("ana").await, 8);
-        assert!(round % 2 == 0 || world.script.asked("profile_update_main") > asked, "learned again");
-        let seen = shown(&other, kind, "ana").await;
-        assert_eq!((seen["old"], seen["next"]), (ARCHIVED, None), "{seen:?}");
-        assert_eq!(count(&seen, None), 2, "one row was learned, and it is current: {seen:?}");
-    }
 }
 
 #[tokio::test(start_paused = true)]

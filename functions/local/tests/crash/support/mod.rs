@@ -7,4 +7,5 @@ pub(crate) mod model;
 pub(crate) mod operations;
 pub(crate) mod publish;
 pub(crate) mod rows;
+pub(crate) mod versions;
 pub(crate) mod world;
