@@ -11,6 +11,7 @@ mod crowd;
 mod learn_messages;
 mod learn_store_faults;
 mod learn_workers;
+mod lifecycle;
 mod operate_messages;
 mod operate_workers;
 mod process;

@@ -66,7 +66,10 @@ impl Process {
     /// What a mapping does with one message. `None` when none came.
     pub(crate) async fn operate_once(&self) -> Option<bool> {
         let message = self.receive_operation().await?;
-        let failures = self.handle_operations(std::slice::from_ref(&message)).await.batch_item_failures;
+        let mut failures = self.handle_operations(std::slice::from_ref(&message)).await.batch_item_failures;
+        if self.comes_twice() {
+            failures = self.handle_operations(std::slice::from_ref(&message)).await.batch_item_failures;
+        }
         if failures.is_empty() {
             self.delete_operation(&message).await;
         }

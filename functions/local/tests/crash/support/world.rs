@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName};
@@ -88,7 +88,7 @@ impl World {
     /// A process starts: nothing is cached, and it is alive.
     pub(crate) fn start(&self) -> Process {
         self.hub.revive();
-        let chance = std::sync::Mutex::new(Chance::new(7));
+        let chance = Mutex::new(Chance::new(7));
         let random = move || (chance.lock().unwrap().next() >> 11) as f64 / (1_u64 << 53) as f64;
         let world = AppWorld {
             // Without the SDK's waits between tries, whose length is left to real chance.
@@ -107,7 +107,16 @@ impl World {
             queue: self.learn_queue.clone(),
             dead_letters: self.dead_letters.clone(),
             aggregate_queue: self.aggregate_queue.clone(),
+            doubles: Arc::default(),
         }
+    }
+
+    /// Completes when the process is dead; looked at whenever anything else in this task moves.
+    pub(crate) async fn death(&self) {
+        std::future::poll_fn(|_| {
+            if self.hub.is_dead() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        })
+        .await;
     }
 }
 
@@ -120,6 +129,8 @@ pub(crate) struct Process {
     pub(crate) dead_letters: String,
     aggregate_queue: String,
     router: Router,
+    /// Share of messages that come twice, in percent, and the chance that decides.
+    doubles: Arc<Mutex<Option<(u64, Chance)>>>,
 }
 
 /// The organisation of all tests.
@@ -223,6 +234,16 @@ impl Process {
         learn::handle(&self.app, event, self.app.services.clock.now_ms() + LEARN_MS).await
     }
 
+    /// From now on so many messages of a hundred come twice.
+    pub(crate) fn double_messages(&self, percent: u64, seed: u64) {
+        *self.doubles.lock().unwrap() = Some((percent, Chance::new(seed)));
+    }
+
+    pub(crate) fn comes_twice(&self) -> bool {
+        let mut doubles = self.doubles.lock().unwrap();
+        doubles.as_mut().is_some_and(|(percent, chance)| chance.percent(*percent))
+    }
+
     /// Acknowledges a message.
     pub(crate) async fn delete(&self, message: &Message) {
         let handle = message.receipt_handle.clone().unwrap();
@@ -238,7 +259,10 @@ impl Process {
     /// As [`Self::work_once`], waiting for a message as long as that, 20 seconds at most.
     pub(crate) async fn work_within(&self, wait_seconds: i32) -> Option<bool> {
         let message = self.receive_within(wait_seconds).await?;
-        let failures = self.handle(std::slice::from_ref(&message)).await.batch_item_failures;
+        let mut failures = self.handle(std::slice::from_ref(&message)).await.batch_item_failures;
+        if self.comes_twice() {
+            failures = self.handle(std::slice::from_ref(&message)).await.batch_item_failures;
+        }
         if failures.is_empty() {
             self.delete(&message).await;
         }
@@ -269,8 +293,11 @@ impl Process {
     /// Receives, handles and deletes one wake; `None` when none came.
     pub(crate) async fn aggregate_once(&self) -> Option<bool> {
         let message = self.receive_aggregation().await?;
-        let succeeded =
-            self.handle_aggregations(std::slice::from_ref(&message)).await.batch_item_failures.is_empty();
+        let mut failures = self.handle_aggregations(std::slice::from_ref(&message)).await.batch_item_failures;
+        if self.comes_twice() {
+            failures = self.handle_aggregations(std::slice::from_ref(&message)).await.batch_item_failures;
+        }
+        let succeeded = failures.is_empty();
         if succeeded {
             let handle = message.receipt_handle.clone().unwrap();
             // One that is not deleted comes again.
@@ -283,6 +310,27 @@ impl Process {
                 .await;
         }
         Some(succeeded)
+    }
+
+    /// Works on all queues until none has anything to give.
+    pub(crate) async fn drain_all(&self) {
+        loop {
+            let done = [self.work_once().await, self.operate_once().await, self.aggregate_once().await];
+            if done.iter().all(Option::is_none) {
+                return;
+            }
+        }
+    }
+
+    /// Whether a message waits in any queue, or is with a worker.
+    pub(crate) async fn has_messages(&self) -> bool {
+        let operations = &self.app.settings.queues.operate;
+        for queue in [&self.queue, &self.aggregate_queue, operations] {
+            if self.count(queue).await != (0, 0) {
+                return true;
+            }
+        }
+        false
     }
 
     /// One sweep.
