@@ -265,7 +265,8 @@ impl Orgs {
             }
             Resolved::Offline => offline_chat(self.models.meter(org)),
         };
-        let model = self.stalls.watch(model, org, role, loaded.version);
+        // No learning depends on a model that was asked for by name: its refusals are no stall.
+        let model = if name.is_none() { self.stalls.watch(model, org, role, loaded.version) } else { model };
         chosen.chat.insert(key, Arc::clone(&model));
         Ok(model)
     }

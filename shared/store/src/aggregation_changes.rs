@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::access::Range;
-use crate::attributes::{AT, ItemBuilder, ItemReader, OBJECT};
+use crate::attributes::{AT, Item, ItemBuilder, ItemReader, OBJECT};
 use crate::error::StoreError;
 use crate::keys::{AGGREGATION_CHANGE_PREFIX, AgentKeys};
 use crate::rows::encode;
+
+/// How the failure to read an object that is not there begins.
+const NO_OBJECT: &str = "NoSuchKey ";
 
 /// How a run went about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,24 +125,68 @@ impl Store {
         Ok(())
     }
 
-    /// The last `limit` changes, the newest first.
+    /// Those of the last `limit` changes that are of playbooks of this name, the newest first, as far as `bytes_max`
+    /// hold them. Changes that are lost or damaged are left out, and so is one that alone is larger than that.
     ///
     /// # Errors
-    /// [`StoreError`] when table or bucket fail, or an entry is damaged.
+    /// [`StoreError`] when table or bucket fail.
     pub async fn aggregation_changes(
         &self,
         keys: &AgentKeys<'_>,
+        playbook_name: &str,
         limit: usize,
+        bytes_max: usize,
     ) -> Result<Vec<AggregationChange>, StoreError> {
         let partition = keys.partition();
         let range = Range { ascending: false, ..Range::prefix(&partition, AGGREGATION_CHANGE_PREFIX) };
         let (items, _) = self.query_page(&range.limit(limit), None).await?;
-        let mut changes = Vec::with_capacity(items.len());
+        let (mut changes, mut bytes) = (Vec::new(), 0);
         for item in &items {
-            let reader = ItemReader(item);
-            let body = self.objects.get(reader.text(OBJECT)?).await?;
-            changes.push(serde_json::from_slice(&body).map_err(|_| reader.corrupt(OBJECT))?);
+            let Some((change, size)) = self.aggregation_change(keys, item).await? else { continue };
+            if change.playbook_name != playbook_name {
+                continue;
+            }
+            if size > bytes_max {
+                tracing::warn!(event = "aggregation_change_too_large", org = keys.org.as_str(), bytes = size);
+                continue;
+            }
+            bytes += size;
+            if bytes > bytes_max {
+                break;
+            }
+            changes.push(change);
         }
         Ok(changes)
+    }
+
+    /// The change behind an entry, and its size in bytes; `None` when it is lost or damaged.
+    async fn aggregation_change(
+        &self,
+        keys: &AgentKeys<'_>,
+        item: &Item,
+    ) -> Result<Option<(AggregationChange, usize)>, StoreError> {
+        match self.read_aggregation_change(item).await {
+            Err(error) if is_lost(&error) => {
+                tracing::warn!(event = "aggregation_change_unreadable", org = keys.org.as_str(), %error);
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
+    }
+
+    async fn read_aggregation_change(&self, item: &Item) -> Result<(AggregationChange, usize), StoreError> {
+        let reader = ItemReader(item);
+        let body = self.objects.get(reader.text(OBJECT)?).await?;
+        let change = serde_json::from_slice(&body).map_err(|_| reader.corrupt(OBJECT))?;
+        Ok((change, body.len()))
+    }
+}
+
+/// Whether there is no reading it, however often one tries.
+fn is_lost(error: &StoreError) -> bool {
+    match error {
+        StoreError::Corrupt { .. } => true,
+        StoreError::Unavailable { detail, .. } => detail.starts_with(NO_OBJECT),
+        StoreError::Refused { .. } | StoreError::Contended { .. } => false,
     }
 }

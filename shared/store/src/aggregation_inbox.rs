@@ -1,6 +1,7 @@
 //! What an aggregation looks at: which user playbooks an agent version has, and which of them changed.
 //!
-//! Whatever saves, changes or removes a user playbook leaves a mark in the same transaction. A run turns the marks
+//! Whatever saves or changes a current user playbook leaves a mark in the same transaction; one that is gone is missed
+//! by the next run, which reads the rows of all members. A run turns the marks
 //! that it saw into members, so that the next one finds all rows without an index.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +48,7 @@ pub struct AggregationInputs {
 
 /// The mark of a row that is written; one version up, as the row is. `None` when no aggregation ever sees the row.
 pub(crate) fn inbox_mark(keys: &UserKeys<'_>, row: &UserPlaybookRow, change: RowChange) -> Option<Item> {
-    if change == RowChange::Inserted && row.playbook.status.is_some() {
+    if change != RowChange::Retired && row.playbook.status.is_some() {
         return None;
     }
     let id = row.playbook.user_playbook_id;

@@ -70,8 +70,8 @@ impl Store {
     /// # Errors
     /// [`LeaseError`].
     pub async fn take_aggregation(&self, keys: &AgentKeys<'_>, owner: &str) -> Result<Lease, LeaseError> {
-        let now = self.clock.now_ms();
-        let until_ms = now + LEASE_MS;
+        let now = self.leases_end_by();
+        let until_ms = self.clock.now_ms() + LEASE_MS;
         let update =
             format!("SET {OWNER} = :me, {UNTIL} = :until, {AGENT_VERSION} = :version ADD {EPOCH} :one");
         let free = format!("attribute_not_exists({UNTIL}) OR {UNTIL} <= :now OR {OWNER} = :me");
@@ -118,7 +118,7 @@ impl Store {
     /// [`StoreError`] when the table fails.
     pub async fn is_aggregating(&self, keys: &AgentKeys<'_>) -> Result<bool, StoreError> {
         let item = self.get(&keys.aggregation()).await?.unwrap_or_default();
-        Ok(ItemReader(&item).number_opt(UNTIL).is_some_and(|until| until > self.clock.now_ms()))
+        Ok(ItemReader(&item).number_opt(UNTIL).is_some_and(|until| until > self.leases_end_by()))
     }
 
     /// The state; a fresh one before the first run.

@@ -63,7 +63,7 @@ impl Store {
     }
 
     /// Leases that end by this time are over.
-    fn leases_end_by(&self) -> EpochMillis {
+    pub(crate) fn leases_end_by(&self) -> EpochMillis {
         self.clock.now_ms().max(self.void_leases_until_ms.load(Ordering::Relaxed))
     }
 

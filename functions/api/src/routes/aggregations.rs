@@ -19,8 +19,10 @@ use crate::access::Caller;
 use crate::answer::{Answer, Failure, ok};
 use crate::body::JsonBody;
 
-/// Entries of the log that are shown.
+/// Entries of the log that are looked at.
 const CHANGES_MAX: usize = 100;
+/// An answer gets no further change beyond this size, in bytes: Lambda carries 6 MB, and the route has no pages.
+const CHANGES_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How often a waiting call looks.
 const POLL: Duration = Duration::from_millis(250);
 /// What callers are told who ask while another aggregation of the same agent version runs.
@@ -131,7 +133,7 @@ pub(crate) async fn playbook_aggregation_change_logs(
 ) -> Answer {
     let wanted = AggregationChangesQuery::parse(query.as_deref().unwrap_or(""))?;
     let keys = AgentKeys { org: &caller.org, agent_version: &wanted.agent_version };
-    let mut changes = app.services.store.aggregation_changes(&keys, CHANGES_MAX).await?;
-    changes.retain(|change| change.playbook_name == wanted.playbook_name);
+    let (store, name) = (&app.services.store, &wanted.playbook_name);
+    let changes = store.aggregation_changes(&keys, name, CHANGES_MAX, CHANGES_BYTES_MAX).await?;
     ok(json!({ "success": true, "change_logs": changes }))
 }

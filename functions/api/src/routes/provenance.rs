@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use domain::entities::UserPlaybook;
 use domain::ids::{OrgId, ProfileId, RequestId, UserId};
 use domain::requests::provenance::{GetLearningProvenance, MemoryKind};
-use domain::views::{InteractionView, ProvenanceAnswer, ProvenanceStatus};
+use domain::views::{InteractionView, ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
+use learning::aggregation::prompt::SHOWN_MEMBERS_MAX;
 use learning::provenance::SOURCE_INTERACTIONS_MAX;
 use runtime::App;
 use store::{Store, StoreError, StoredTurn};
@@ -13,6 +15,9 @@ use store::{Store, StoreError, StoredTurn};
 use crate::access::Caller;
 use crate::answer::{Answer, ok};
 use crate::body::JsonBody;
+
+/// An answer gets no further source beyond this size, in bytes: Lambda carries 6 MB, and the route has no pages.
+const SOURCES_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 pub(crate) async fn get_learning_provenance(
     State(app): State<Arc<App>>,
@@ -24,7 +29,7 @@ pub(crate) async fn get_learning_provenance(
     ok(match asked.kind {
         MemoryKind::Profile => of_profile(store, org, asked).await?,
         MemoryKind::UserPlaybook => of_user_playbook(store, org, asked).await?,
-        MemoryKind::AgentPlaybook => of_agent_playbook(asked),
+        MemoryKind::AgentPlaybook => of_agent_playbook(store, org, asked).await?,
     })
 }
 
@@ -63,20 +68,74 @@ async fn of_user_playbook(
     let Some(row) = store.user_playbook_by_id(org, id).await? else {
         return Ok(ProvenanceAnswer::not_found(asked));
     };
-    let origin = Origin {
-        user: row.playbook.user_id.as_ref(),
-        request_id: &row.playbook.request_id,
-        interaction_ids: &row.playbook.source_interaction_ids,
-    };
-    of_origin(store, org, asked, &origin).await
+    of_origin(store, org, asked, &playbook_origin(&row.playbook)).await
 }
 
-/// No agent playbook is stored, so none is found.
-fn of_agent_playbook(asked: GetLearningProvenance) -> ProvenanceAnswer {
-    match number(&asked) {
-        Some(_) => ProvenanceAnswer::not_found(asked),
-        None => ProvenanceAnswer::no_number(asked),
+fn playbook_origin(playbook: &UserPlaybook) -> Origin<'_> {
+    Origin {
+        user: playbook.user_id.as_ref(),
+        request_id: &playbook.request_id,
+        interaction_ids: &playbook.source_interaction_ids,
     }
+}
+
+async fn of_agent_playbook(
+    store: &Store,
+    org: &OrgId,
+    asked: GetLearningProvenance,
+) -> Result<ProvenanceAnswer, StoreError> {
+    let Some(id) = number(&asked) else { return Ok(ProvenanceAnswer::no_number(asked)) };
+    let Some(row) = store.agent_playbook_by_id(org, id).await? else {
+        return Ok(ProvenanceAnswer::not_found(asked));
+    };
+    let (status, sources) = source_views(store, org, &row.sources).await?;
+    if sources.is_empty() {
+        return Ok(ProvenanceAnswer::no_sources(asked));
+    }
+    Ok(ProvenanceAnswer::of_sources(asked, status, sources))
+}
+
+/// The user playbooks of these ids with their turns, as far as they are stored and an answer holds them, and whether
+/// that is all.
+async fn source_views(
+    store: &Store,
+    org: &OrgId,
+    ids: &[i64],
+) -> Result<(ProvenanceStatus, Vec<SourcePlaybookView>), StoreError> {
+    let (mut found, mut bytes, mut status) = (Vec::new(), 0, ProvenanceStatus::Exact);
+    // Of a large cluster, the model that wrote the playbook was shown no others.
+    for id in ids.iter().rev().take(SHOWN_MEMBERS_MAX) {
+        let Some(row) = store.user_playbook_by_id(org, *id).await? else { continue };
+        let (certainty, source) = source_view(store, org, row.playbook).await?;
+        bytes += serde_json::to_vec(&source).map_or(0, |json| json.len());
+        if bytes > SOURCES_BYTES_MAX && !found.is_empty() {
+            break;
+        }
+        if certainty != ProvenanceStatus::Exact {
+            status = ProvenanceStatus::BestEffort;
+        }
+        found.push(source);
+    }
+    if found.len() < ids.len() {
+        status = ProvenanceStatus::BestEffort;
+    }
+    found.reverse();
+    Ok((status, found))
+}
+
+/// A user playbook with the turns that it was learned from, and how sure they are.
+async fn source_view(
+    store: &Store,
+    org: &OrgId,
+    playbook: UserPlaybook,
+) -> Result<(ProvenanceStatus, SourcePlaybookView), StoreError> {
+    let id = playbook.user_playbook_id.to_string();
+    let asked = GetLearningProvenance { kind: MemoryKind::UserPlaybook, id };
+    let answer = of_origin(store, org, asked, &playbook_origin(&playbook)).await?;
+    let source_interaction_ids = playbook.source_interaction_ids.clone();
+    let user_playbook = playbook.into();
+    let interactions = answer.interactions;
+    Ok((answer.provenance_status, SourcePlaybookView { user_playbook, interactions, source_interaction_ids }))
 }
 
 fn number(asked: &GetLearningProvenance) -> Option<i64> {

@@ -1,4 +1,4 @@
-//! The rules of an organisation, and what they were learned from.
+//! The rules of the users of an organisation, and what they were learned from.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ const PAGE: usize = 100;
 /// Characters of an interaction that are shown.
 const INTERACTION_CHARS_SHOWN: usize = 500;
 
-/// Prints rules, oldest first. Rules of users; those of agents are a section of their own.
+/// Prints the rules of users, oldest first. Those of agents are not shown.
 pub(super) async fn show(store: &Store, options: &PlaybooksShow) -> Result<String, AdminError> {
     let org: OrgId = options.org.parse()?;
     let mut printed = user_playbooks(store, &org, options).await?;

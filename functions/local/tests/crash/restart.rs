@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
+use store::AgentKeys;
 use sweep::GRACE_SECONDS;
 use tempfile::TempDir;
 
@@ -64,4 +65,26 @@ async fn leases_of_before_are_void_and_leases_from_now_on_are_not() {
     assert!(store.is_leased(&keys).await.unwrap());
     pass(1).await;
     assert!(!store.is_leased(&keys).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn leases_of_aggregations_of_before_are_void_and_those_from_now_on_are_not() {
+    let world = World::new();
+    let process = world.start();
+    let store = &process.app.services.store;
+    let org = org();
+    let keys = AgentKeys { org: &org, agent_version: "v1" };
+    store.take_aggregation(&keys, "dead").await.unwrap();
+    pass(1).await;
+    store.take_aggregation(&keys, "alive").await.unwrap_err();
+    assert!(store.is_aggregating(&keys).await.unwrap());
+    store.void_earlier_leases();
+    assert!(!store.is_aggregating(&keys).await.unwrap());
+    let lease = store.take_aggregation(&keys, "alive").await.unwrap();
+    assert_eq!(lease.epoch, 2, "what the dead one prepared can never be committed");
+    store.take_aggregation(&keys, "another").await.unwrap_err();
+    pass(LEASE_SECONDS - 1).await;
+    assert!(store.is_aggregating(&keys).await.unwrap());
+    pass(1).await;
+    assert!(!store.is_aggregating(&keys).await.unwrap());
 }

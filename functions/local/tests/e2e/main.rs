@@ -5,6 +5,7 @@ mod admin_keys;
 mod admin_playbooks;
 mod admin_process;
 mod aggregation;
+mod aggregation_changes;
 mod aggregation_operations;
 mod answers;
 mod bad_input;

@@ -28,6 +28,34 @@ async fn add_profile(caller: &Caller, id: &str, request: &str, interactions: &[i
     caller.ok("/api/add_user_profile", &json!({ "user_profiles": [row] })).await;
 }
 
+/// An agent playbook that was made of a rule of Ana's, from `r1`, and one of Bo's, from `r2`, which name these turns.
+async fn agent_playbook(site: &Site, named: [&[i64]; 2]) -> String {
+    let row = |user: &str, request: &str, turns: &[i64]| {
+        json!({
+            "user_id": user, "agent_version": "v1", "request_id": request, "source_interaction_ids": turns,
+            "content": format!("about invoices: rule {user}"), "trigger": "when it comes to invoices",
+        })
+    };
+    let rows = [row("ana", "r1", named[0]), row("bo", "r2", named[1])];
+    site.acme.ok("/api/add_user_playbook", &json!({ "user_playbooks": rows })).await;
+    assert_eq!(site.aggregate().await, 1);
+    let found = site.acme.agent_playbooks(json!({})).await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0]["agent_playbook_id"].to_string()
+}
+
+/// Whose rules an agent playbook was made of.
+fn users_of_sources(found: &Value) -> Vec<&str> {
+    let sources = found["source_user_playbooks"].as_array().unwrap().iter();
+    sources.map(|source| source["user_playbook"]["user_id"].as_str().unwrap()).collect()
+}
+
+/// Nothing is known of what an agent playbook was made of.
+fn without_sources(id: &str) -> Value {
+    let msg = "No source user playbooks are recorded for this agent playbook";
+    with(unavailable("agent_playbook", id, msg), json!({ "success": true }))
+}
+
 fn ids(interactions: &[Value]) -> Vec<i64> {
     interactions.iter().map(|turn| turn["interaction_id"].as_i64().unwrap()).collect()
 }
@@ -127,6 +155,59 @@ async fn no_more_than_a_thousand_named_turns_are_looked_for() {
         assert_eq!(found["provenance_status"], status, "{named}");
         assert_eq!(found["interactions"].as_array().unwrap().len(), shown, "{named}");
     }
+}
+
+#[tokio::test]
+async fn an_agent_playbook_leads_to_the_rules_that_it_was_made_of_and_to_their_turns() {
+    let model = attentive_model().await;
+    let site = Site::with(provider(&model)).await;
+    site.acme.publish(&request("ana", "s1", "r1", &["hello", "send no invoices"])).await;
+    site.acme.publish(&request("bo", "s2", "r2", &["no invoices please"])).await;
+    let (anas, bos) = (ids(&site.acme.interactions("ana").await), ids(&site.acme.interactions("bo").await));
+    let id = agent_playbook(&site, [&anas[1..], &bos[..]]).await;
+    let found = provenance(&site.acme, "agent_playbook", &id).await;
+    assert_eq!((&found["success"], &found["provenance_status"]), (&json!(true), &json!("exact")), "{found}");
+    assert_eq!((&found["target_id"], &found["interactions"]), (&json!(id), &json!([])), "{found}");
+    assert_eq!(users_of_sources(&found), ["ana", "bo"]);
+    let sources = &found["source_user_playbooks"];
+    assert_eq!(sources[0]["user_playbook"]["content"], "about invoices: rule ana");
+    assert_eq!(contents(&sources[0]["interactions"]), ["send no invoices"]);
+    assert_eq!(sources[1]["source_interaction_ids"], json!(bos));
+    let beta = site.caller("beta").await;
+    let expected = unavailable("agent_playbook", &id, "Agent playbook not found");
+    assert_eq!(provenance(&beta, "agent_playbook", &id).await, expected);
+}
+
+#[tokio::test]
+async fn rules_that_are_gone_are_left_out_of_what_an_agent_playbook_was_made_of() {
+    let model = attentive_model().await;
+    let site = Site::with(provider(&model)).await;
+    site.acme.publish(&request("bo", "s2", "r2", &["no invoices please"])).await;
+    let bos = ids(&site.acme.interactions("bo").await);
+    let id = agent_playbook(&site, [&[], &bos[..]]).await;
+    let found = provenance(&site.acme, "agent_playbook", &id).await;
+    // Of Ana's, neither turns nor the request are stored.
+    assert_eq!(found["provenance_status"], "best_effort", "{found}");
+    assert_eq!(found["source_user_playbooks"][0]["interactions"], json!([]));
+    for (n, source) in found["source_user_playbooks"].as_array().unwrap().iter().enumerate() {
+        let body = json!({ "user_playbook_id": source["user_playbook"]["user_playbook_id"] }).to_string();
+        let body = Some(("application/json", body.into_bytes()));
+        assert_eq!(site.acme.send("DELETE", "/api/delete_user_playbook", body).await.status, 200);
+        let found = provenance(&site.acme, "agent_playbook", &id).await;
+        assert_eq!(users_of_sources(&found), &["ana", "bo"][n + 1..], "{found}");
+        let status = ["best_effort", "unavailable"][n];
+        assert_eq!(found["provenance_status"], status, "{found}");
+    }
+    assert_eq!(provenance(&site.acme, "agent_playbook", &id).await, without_sources(&id));
+}
+
+#[tokio::test]
+async fn an_agent_playbook_that_a_caller_wrote_was_made_of_nothing() {
+    let site = Site::offline().await;
+    let row = json!({ "agent_version": "v1", "content": "offer tea", "trigger": "when tea is mentioned" });
+    site.acme.ok("/api/add_agent_playbook", &json!({ "agent_playbooks": [row] })).await;
+    let id = site.acme.agent_playbooks(json!({})).await[0]["agent_playbook_id"].to_string();
+    assert_eq!(provenance(&site.acme, "agent_playbook", &id).await, without_sources(&id));
 }
 
 #[tokio::test]

@@ -73,6 +73,23 @@ impl ProvenanceAnswer {
         }
     }
 
+    /// What an agent playbook was made of.
+    #[must_use]
+    pub fn of_sources(
+        asked: GetLearningProvenance,
+        status: ProvenanceStatus,
+        source_user_playbooks: Vec<SourcePlaybookView>,
+    ) -> Self {
+        Self { source_user_playbooks, ..Self::of_turns(asked, status, None, Vec::new()) }
+    }
+
+    /// Nothing is stored of what an agent playbook was made of.
+    #[must_use]
+    pub fn no_sources(asked: GetLearningProvenance) -> Self {
+        let msg = "No source user playbooks are recorded for this agent playbook".to_owned();
+        Self { msg: Some(msg), ..Self::of_turns(asked, ProvenanceStatus::Unavailable, None, Vec::new()) }
+    }
+
     /// There is no such memory.
     #[must_use]
     pub fn not_found(asked: GetLearningProvenance) -> Self {

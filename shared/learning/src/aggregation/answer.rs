@@ -69,10 +69,12 @@ impl AggregationAnswer {
         if draft.content.is_none() && draft.trigger.is_none() && draft.rationale.is_none() {
             problems.push("playbook says nothing; it is null when there is nothing to say".to_owned());
         }
+        let issue = draft.blocking_issue.as_ref().map(|issue| &issue.details);
         for (name, text, limit) in [
-            ("content", &draft.content, PLAYBOOK_CONTENT_CHARS_MAX),
-            ("trigger", &draft.trigger, TRIGGER_CHARS_MAX),
-            ("rationale", &draft.rationale, TRIGGER_CHARS_MAX),
+            ("content", draft.content.as_ref(), PLAYBOOK_CONTENT_CHARS_MAX),
+            ("trigger", draft.trigger.as_ref(), TRIGGER_CHARS_MAX),
+            ("rationale", draft.rationale.as_ref(), TRIGGER_CHARS_MAX),
+            ("blocking_issue.details", issue, TRIGGER_CHARS_MAX),
         ] {
             let Some(text) = text else { continue };
             if text.chars().count() > limit {

@@ -42,6 +42,19 @@ pub(super) enum RoundError {
     Superseded,
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The run is committed; what follows it is left to the next one.
+    #[error("after the commit: {0}")]
+    AfterCommit(StoreError),
+}
+
+impl RoundError {
+    /// What failed once the run was committed.
+    fn after_commit(self) -> Self {
+        match self {
+            Self::Store(error) => Self::AfterCommit(error),
+            other => other,
+        }
+    }
 }
 
 impl From<AggregationCommitError> for RoundError {
@@ -234,8 +247,8 @@ impl Round<'_> {
             operations: work.operations.clone(),
         };
         store.commit_aggregation(self.keys, &commit).await?;
-        self.after_commit(&work, &plan, &commit).await?;
-        self.finish(&work).await
+        self.after_commit(&work, &plan, &commit).await.map_err(RoundError::after_commit)?;
+        self.finish(&work).await.map_err(RoundError::after_commit)
     }
 
     /// What is to be known after a run, and how its operations stand.
@@ -277,9 +290,9 @@ impl Round<'_> {
             operations: work.operations.clone(),
         };
         self.services.store.commit_aggregation(self.keys, &commit).await?;
-        self.services.store.settle_inputs(self.keys, &work.inputs).await?;
+        self.services.store.settle_inputs(self.keys, &work.inputs).await.map_err(RoundError::AfterCommit)?;
         tracing::info!(event = "aggregation_succeeded", org = self.keys.org.as_str(), skipped = NO_CHANGES);
-        self.finish(&work).await
+        self.finish(&work).await.map_err(RoundError::after_commit)
     }
 
     /// What follows a commit. None of it decides anything: a crash leaves it to the next run.
@@ -321,7 +334,14 @@ impl Round<'_> {
 
     /// Not worth a run: operations are told so.
     async fn skip(&self, mut work: Work, result: &AggregationResult) -> Result<RoundEnd, RoundError> {
-        if !work.operations.is_empty() {
+        // Where nothing is aggregated nothing is tried again: it would stay due for ever.
+        let record = &mut work.state.record;
+        let is_off = result.skipped.as_deref() == Some(NOT_CONFIGURED);
+        let waited = is_off && record.retry_at.take().is_some();
+        if waited {
+            record.attempts = 0;
+        }
+        if waited || !work.operations.is_empty() {
             let now = self.services.clock.now();
             for operation in &mut work.operations {
                 operations::begin(operation, now);

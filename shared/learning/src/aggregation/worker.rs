@@ -104,7 +104,7 @@ async fn rounds(
             // Something was saved, or looked at by people, since it was read: look again.
             Ok(RoundEnd::Changed) | Err(RoundError::Stale) => {}
             Err(RoundError::Superseded) => return Ok(Aggregated::Superseded),
-            Err(RoundError::Store(error)) => return Err(error.into()),
+            Err(RoundError::Store(error) | RoundError::AfterCommit(error)) => return Err(error.into()),
         }
     }
     Ok(Aggregated::Continued)

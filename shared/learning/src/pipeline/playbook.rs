@@ -2,6 +2,7 @@
 
 use domain::config::Deduplication;
 use domain::entities::{Status, UserPlaybook};
+use domain::operations::GenerationMode;
 use store::{PlaybookRows, StoredVector, UserPlaybookRow};
 
 use super::ask::render;
@@ -48,11 +49,13 @@ impl Run<'_> {
         let settings = self.consolidation_settings();
         let stored = self.services.store.user_playbooks(self.keys).await?;
         let agent_version = &self.inputs.window.trigger.agent_version;
+        // A rerun replaces the earlier previews of the agent version: none of them is there to be compared with.
+        let is_compared = |row: &UserPlaybook| {
+            self.mode != GenerationMode::Rerun && row.status.is_none() && row.agent_version == *agent_version
+        };
         let (current, vectors): (Vec<UserPlaybook>, Vec<Option<&StoredVector>>) = stored
             .iter()
-            .filter(|row| {
-                row.playbook.status == self.status() && row.playbook.agent_version == *agent_version
-            })
+            .filter(|row| is_compared(&row.playbook))
             .map(|row| (row.playbook.clone(), row.vector.as_ref()))
             .unzip();
         let candidates = self.playbook_candidates(&new, &current, &vectors, &settings).await?;

@@ -17,7 +17,7 @@ use crate::worker::WindowFailure;
 
 /// Rows that one window merges or supersedes at most: with its new rows and their look-ups they must fit one
 /// transaction.
-pub(super) const RETIRED_ROWS_MAX: usize = 40;
+pub(super) const RETIRED_ROWS_MAX: usize = 36;
 
 /// What an extraction and its comparison propose. Nothing is written yet.
 pub(super) struct ProposedProfiles {

@@ -32,8 +32,9 @@ const PURPOSE: &str = "memory_reflection";
 const CALL_TIMEOUT: Duration = Duration::from_secs(300);
 /// Tries of the call after the first.
 const CALL_RETRIES_MAX: u32 = 1;
-/// Revisions that one commit holds, whatever is configured: each takes up to three of a transaction's 100 items.
-const REVISIONS_PER_COMMIT_MAX: usize = 30;
+/// Revisions that one commit holds, whatever is configured: each takes up to six of a transaction's 100 items (a new
+/// playbook with look-up and mark, the old one with its mark, and what follows for its agent version).
+const REVISIONS_PER_COMMIT_MAX: usize = 15;
 /// Bytes of rows that one commit holds: a transaction has 4 MB, and the log takes its part.
 const REVISED_BYTES_MAX: usize = 3_000_000;
 /// Passes that are begun anew, since a row changed meanwhile, before the user's windows have their turn.

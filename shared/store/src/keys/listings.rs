@@ -1,0 +1,32 @@
+//! The partitions of the index `by_time`.
+
+use domain::ids::OrgId;
+
+/// What is listed by time across users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// Requests, by when the server received them.
+    Requests,
+    /// Requests, by the latest time of their interactions.
+    Interactions,
+    /// Profiles, by last modification.
+    Profiles,
+    /// User playbooks, by creation.
+    UserPlaybooks,
+    /// Profile changes, by when they were made.
+    ProfileChanges,
+}
+
+impl Listing {
+    /// The partition of the index `by_time`. One shard for now; more can only be added.
+    pub(crate) fn partition(self, org: &OrgId) -> String {
+        let kind = match self {
+            Self::Requests => "R",
+            Self::Interactions => "I",
+            Self::Profiles => "P",
+            Self::UserPlaybooks => "B",
+            Self::ProfileChanges => "PCL",
+        };
+        format!("O#{org}#{kind}#0")
+    }
+}
