@@ -57,7 +57,9 @@ impl Place {
         let mut variables = runtime::settings::variables();
         variables.insert("RETROSPECT_TABLE".to_owned(), name.clone());
         // Commands wake nobody.
-        variables.insert("RETROSPECT_LEARN_QUEUE_URL".to_owned(), "none".to_owned());
+        for queue in ["LEARN", "AGGREGATE", "OPERATE"] {
+            variables.insert(format!("RETROSPECT_{queue}_QUEUE_URL"), "none".to_owned());
+        }
         let settings = Settings::from_variables(variables)?;
         let world = World {
             aws: aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await,
