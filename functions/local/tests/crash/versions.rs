@@ -147,7 +147,8 @@ async fn a_caller_who_asks_again_after_a_crash_finishes_what_was_begun() {
 
 #[tokio::test(start_paused = true)]
 async fn the_sweep_finds_a_change_of_versions_that_nobody_is_at() {
-    let kind = LearningKind::Playbook;
+    // Of profiles: playbooks make their aggregation due as well.
+    let kind = LearningKind::Profile;
     let world = World::new();
     let process = world.start();
     let before = populated(&process, kind).await;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Interactions that a rerun or a manual generation looks at: the window of the default configuration.
-const WINDOW: usize = 10;
+/// Interactions that a rerun or a manual generation looks at where no window is configured.
+const WINDOW: usize = 1_000;
 
 /// What is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
