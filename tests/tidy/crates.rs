@@ -7,13 +7,14 @@ use serde_json::Value;
 use crate::tree::{none, root};
 
 /// The crates from the lowest layer up. A crate knows only crates of layers below its own.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["clustering", "domain"],
     &["offline", "prompts", "search"],
     &["llm", "store", "wake"],
     &["learning", "recall"],
+    &["evaluation"],
     &["runtime"],
-    &["aggregate", "api", "learn", "operate", "sweep"],
+    &["aggregate", "api", "evaluate", "learn", "operate", "sweep"],
     &["retrospect"],
     &["bench", "suites"],
 ];

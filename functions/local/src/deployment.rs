@@ -127,6 +127,8 @@ impl Deployment {
             (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("SweepFunction"));
         let (aggregate_app, aggregate_clock, aggregate_timeout) =
             (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("AggregateFunction"));
+        let (evaluate_app, evaluate_clock, evaluate_timeout) =
+            (Arc::clone(&self.app), Arc::clone(&self.clock), timeout("EvaluateFunction"));
         let handlers = Handlers::new()
             .sqs("AggregateFunction", move |event: SqsEvent| {
                 let deadline = deadline(&aggregate_clock, aggregate_timeout);
@@ -140,6 +142,11 @@ impl Deployment {
             .sqs("OperateFunction", move |event: SqsEvent| {
                 let (app, deadline) = (Arc::clone(&operate_app), deadline(&operate_clock, operate_timeout));
                 async move { Ok(operate::handle(&app, event, deadline).await) }
+            })
+            .sqs("EvaluateFunction", move |event: SqsEvent| {
+                let (app, deadline) =
+                    (Arc::clone(&evaluate_app), deadline(&evaluate_clock, evaluate_timeout));
+                async move { Ok(evaluate::handle(&app, event, deadline).await) }
             })
             .schedule("SweepFunction", move |_| {
                 let (app, deadline) = (Arc::clone(&sweep_app), deadline(&sweep_clock, sweep_timeout));

@@ -102,6 +102,7 @@ impl Settings {
                 learn: required("RETROSPECT_LEARN_QUEUE_URL")?,
                 aggregate: required("RETROSPECT_AGGREGATE_QUEUE_URL")?,
                 operate: required("RETROSPECT_OPERATE_QUEUE_URL")?,
+                evaluate: required("RETROSPECT_EVALUATE_QUEUE_URL")?,
             },
             agent_version,
             allow_my_config: switch(&environment, "RETROSPECT_ALLOW_MY_CONFIG")?,
@@ -134,6 +135,7 @@ mod tests {
             ("RETROSPECT_LEARN_QUEUE_URL", "q"),
             ("RETROSPECT_AGGREGATE_QUEUE_URL", "a"),
             ("RETROSPECT_OPERATE_QUEUE_URL", "o"),
+            ("RETROSPECT_EVALUATE_QUEUE_URL", "e"),
         ];
         base.iter().chain(extra).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
     }

@@ -2,15 +2,18 @@
 
 use std::future::Future;
 
+use domain::ids::OrgId;
+use domain::time::EpochSeconds;
+
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, ReturnValue};
 
 use crate::Store;
-use crate::attributes::{BY_TIME_PK, Item, PK, SK, text};
+use crate::attributes::{BY_TIME_PK, BY_TIME_SK, Item, ItemReader, PK, SK, text};
 use crate::error::{CONFLICT_CODE, StoreError};
-use crate::keys::Key;
+use crate::keys::{Key, Listing, time_key};
 use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::Expression;
 
@@ -168,6 +171,57 @@ impl Store {
             .await
             .map_err(|error| StoreError::from_sdk("Query", error))?;
         Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+    }
+
+    /// As [`Self::query_by_time`], of a span of time, both ends included.
+    pub(crate) async fn query_by_time_between(
+        &self,
+        partition: &str,
+        (from, to): (EpochSeconds, EpochSeconds),
+        limit: Option<usize>,
+        start: Option<Item>,
+    ) -> Result<ItemPage, StoreError> {
+        let limit = limit.map(|limit| i32::try_from(limit.max(1)).unwrap_or(i32::MAX));
+        let answer = self
+            .dynamo
+            .query()
+            .table_name(&self.table)
+            .index_name("by_time")
+            .key_condition_expression(format!("{BY_TIME_PK} = :pk AND {BY_TIME_SK} BETWEEN :from AND :to"))
+            .expression_attribute_values(":pk", text(partition))
+            .expression_attribute_values(":from", text(&time_key(from, "")))
+            // What breaks ties is ASCII, which is below this.
+            .expression_attribute_values(":to", text(&time_key(to, "\u{7f}")))
+            .scan_index_forward(false)
+            .set_limit(limit)
+            .set_exclusive_start_key(start)
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("Query", error))?;
+        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+    }
+
+    /// The time of the earliest entry of a list; `None` when it is empty. Eventual.
+    pub(crate) async fn earliest_listed(
+        &self,
+        org: &OrgId,
+        listing: Listing,
+    ) -> Result<Option<EpochSeconds>, StoreError> {
+        let answer = self
+            .dynamo
+            .query()
+            .table_name(&self.table)
+            .index_name("by_time")
+            .key_condition_expression(format!("{BY_TIME_PK} = :pk"))
+            .expression_attribute_values(":pk", text(&listing.partition(org)))
+            .limit(1)
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("Query", error))?;
+        let Some(item) = answer.items.unwrap_or_default().pop() else { return Ok(None) };
+        let reader = ItemReader(&item);
+        let at = reader.text(BY_TIME_SK)?.split('#').next().and_then(|at| at.parse().ok());
+        at.map(Some).ok_or_else(|| reader.corrupt(BY_TIME_SK))
     }
 
     /// Updates one item; `Ok(None)` when its condition did not hold, else the item as it is now.

@@ -14,6 +14,7 @@ pub(crate) enum Counter {
     User,
     UserPlaybook,
     AgentPlaybook,
+    EvaluationResult,
 }
 
 impl Counter {
@@ -22,6 +23,7 @@ impl Counter {
             Self::User => "user",
             Self::UserPlaybook => "user_playbook",
             Self::AgentPlaybook => "agent_playbook",
+            Self::EvaluationResult => "evaluation_result",
         }
     }
 }

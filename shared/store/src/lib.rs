@@ -21,6 +21,7 @@ mod cursors;
 mod due;
 mod edits;
 mod error;
+mod evaluations;
 mod finalize;
 mod flipping;
 mod flips;
@@ -75,6 +76,7 @@ pub use configs::{CONFIG_VERSIONS_KEPT, ConfigConflict, PastConfig, StoredConfig
 pub use cursors::{Cursor, CursorName, WindowReceipt};
 pub use due::{DUE_SHARDS, DueAggregation, DueEntry, DueOperation, DueUser};
 pub use error::StoreError;
+pub use evaluations::{EvaluationCommit, EvaluationCommitError};
 pub use finalize::{FinalizeError, Finalized};
 pub use flipping::UserFlip;
 pub use flips::RowScope;

@@ -4,11 +4,13 @@
 //! time is lost.
 
 mod batch;
+mod evaluate;
 mod message;
 
 use domain::ids::{OrgId, UserHash};
 
 pub use batch::{Redeliver, process_fifo_batch};
+pub use evaluate::{EvaluateTask, EvaluateWake, RegenerationTask, SessionTask, ShadowTask};
 pub use message::{AggregateWake, BODY_VERSION, LearnWake, OperateWake, Wake, WakeReason};
 
 /// A wake was not sent. The sweep will find the work.
@@ -25,6 +27,8 @@ pub struct QueueUrls {
     pub aggregate: String,
     /// Steps of batch operations.
     pub operate: String,
+    /// Judging sessions and shadow answers.
+    pub evaluate: String,
 }
 
 /// The queues. Cheap to clone.
@@ -70,6 +74,14 @@ impl Wakes {
     /// [`WakeError`] when the queue does not take it.
     pub async fn operate(&self, wake: &OperateWake, changing: &str) -> Result<(), WakeError> {
         self.send(&self.queues.operate, wake, changing).await
+    }
+
+    /// Wakes a judgement; see [`Wake::deduplication_id`] for `changing`.
+    ///
+    /// # Errors
+    /// [`WakeError`] when the queue does not take it.
+    pub async fn evaluate(&self, wake: &EvaluateWake, changing: &str) -> Result<(), WakeError> {
+        self.send(&self.queues.evaluate, wake, changing).await
     }
 
     async fn send(&self, queue_url: &str, wake: &impl Wake, changing: &str) -> Result<(), WakeError> {

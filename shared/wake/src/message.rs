@@ -37,7 +37,7 @@ pub trait Wake: Serialize {
 }
 
 /// A group id: a letter and a hash of the parts, since ids that callers choose may be long and of any text.
-fn group_of(letter: char, parts: &[&str]) -> String {
+pub(crate) fn group_of(letter: char, parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for (place, part) in parts.iter().enumerate() {
         if place > 0 {
@@ -152,7 +152,7 @@ impl Wake for OperateWake {
     }
 }
 
-fn deduplication_id(reason: WakeReason, group: &str, changing: &str) -> String {
+pub(crate) fn deduplication_id(reason: WakeReason, group: &str, changing: &str) -> String {
     let letter = match reason {
         WakeReason::Published => 'p',
         WakeReason::SessionFinished => 'f',

@@ -57,7 +57,7 @@ impl Place {
         let mut variables = runtime::settings::variables();
         variables.insert("RETROSPECT_TABLE".to_owned(), name.clone());
         // Commands wake nobody.
-        for queue in ["LEARN", "AGGREGATE", "OPERATE"] {
+        for queue in ["LEARN", "AGGREGATE", "OPERATE", "EVALUATE"] {
             variables.insert(format!("RETROSPECT_{queue}_QUEUE_URL"), "none".to_owned());
         }
         let settings = Settings::from_variables(variables)?;

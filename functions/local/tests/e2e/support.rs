@@ -129,6 +129,13 @@ impl Site {
         self.drain(&url, handle).await
     }
 
+    /// The same for judgements.
+    pub(crate) async fn evaluate(&self) -> usize {
+        let url = self.deployment.app.settings.queues.evaluate.clone();
+        let handle = |event, deadline| evaluate::handle(&self.deployment.app, event, deadline);
+        self.drain(&url, handle).await
+    }
+
     async fn drain<F>(&self, url: &str, handle: impl Fn(SqsEvent, i64) -> F) -> usize
     where
         F: Future<Output = SqsBatchResponse>,

@@ -2,11 +2,13 @@
 //!
 //! Field names and defaults are those of the HTTP contract; what a caller sees of each is in [`crate::views`].
 
+mod evaluation;
 mod interaction;
 mod lifecycle;
 mod playbook;
 mod profile;
 
+pub use evaluation::{AGENT_SUCCESS, EvaluationResult, FailureType};
 pub use interaction::{
     Citation, Interaction, Request, RetrievalExperimentArm, RetrievedLearning, ToolUsed, UserActionType,
 };

@@ -15,6 +15,8 @@ pub enum Listing {
     UserPlaybooks,
     /// Profile changes, by when they were made.
     ProfileChanges,
+    /// Verdicts on sessions, by when the session began.
+    Evaluations,
 }
 
 impl Listing {
@@ -26,6 +28,7 @@ impl Listing {
             Self::Profiles => "P",
             Self::UserPlaybooks => "B",
             Self::ProfileChanges => "PCL",
+            Self::Evaluations => "E",
         };
         format!("O#{org}#{kind}#0")
     }

@@ -31,6 +31,7 @@ fn learn(handlers: Handlers) -> Handlers {
 /// The workers beside learning.
 fn workers(handlers: Handlers) -> Handlers {
     let handlers = handlers.sqs("AggregateFunction", async |_| Ok(SqsBatchResponse::default()));
+    let handlers = handlers.sqs("EvaluateFunction", async |_| Ok(SqsBatchResponse::default()));
     handlers.sqs("OperateFunction", async |_| Ok(SqsBatchResponse::default()))
 }
 
@@ -84,6 +85,7 @@ async fn the_deployed_template_wakes_learn_by_messages_and_sweep_by_the_minute()
             async { Ok(SqsBatchResponse::default()) }
         })
         .sqs("OperateFunction", async |_| Ok(SqsBatchResponse::default()))
+        .sqs("EvaluateFunction", async |_| Ok(SqsBatchResponse::default()))
         .sqs("AggregateFunction", async |_| Ok(SqsBatchResponse::default()))
         .schedule("SweepFunction", move |event| {
             tell_too.send(event.detail_type).unwrap();

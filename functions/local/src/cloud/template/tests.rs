@@ -35,7 +35,7 @@ fn the_deployed_table_has_its_keys_both_indexes_and_a_time_to_live() {
 fn the_deployed_queues_are_fifo_and_each_has_another_for_what_failed_five_times() {
     let cloud = deployed();
     let names: Vec<_> = cloud.queues.iter().map(|queue| queue.logical_id.as_str()).collect();
-    let expected = ["Learn", "Aggregate", "Operate"]
+    let expected = ["Learn", "Aggregate", "Operate", "Evaluate"]
         .map(|kind| [format!("{kind}Queue"), format!("{kind}DeadLetterQueue")])
         .concat();
     assert_eq!(names, expected);
@@ -75,11 +75,12 @@ fn the_deployed_functions_have_their_programs_and_events() {
             ("LearnFunction", "learn", 720),
             ("AggregateFunction", "aggregate", 720),
             ("OperateFunction", "operate", 720),
+            ("EvaluateFunction", "evaluate", 720),
             ("SweepFunction", "sweep", 60),
         ]
     );
-    let [api, learn, aggregate, operate, sweep] = cloud.functions.as_slice() else {
-        panic!("five functions")
+    let [api, learn, aggregate, operate, evaluate, sweep] = cloud.functions.as_slice() else {
+        panic!("six functions")
     };
     assert_eq!(api.events.len(), 2);
     let wake = |queue: &str, concurrency| FunctionEvent::Sqs {
@@ -91,6 +92,7 @@ fn the_deployed_functions_have_their_programs_and_events() {
     assert_eq!(learn.events, [wake("LearnQueue", 10)]);
     assert_eq!(aggregate.events, [wake("AggregateQueue", 2)]);
     assert_eq!(operate.events, [wake("OperateQueue", 5)]);
+    assert_eq!(evaluate.events, [wake("EvaluateQueue", 10)]);
     let minute =
         FunctionEvent::Schedule { name: "EveryMinute".to_owned(), expression: "rate(1 minute)".to_owned() };
     assert_eq!(sweep.events, [minute]);

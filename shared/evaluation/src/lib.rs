@@ -1,0 +1,1 @@
+//! Judging what agents did: sessions, outcomes, shadow answers, and the numbers made of them.
