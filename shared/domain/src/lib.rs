@@ -11,6 +11,7 @@ pub mod experiments;
 pub mod flags;
 pub mod ids;
 pub mod invitations;
+pub mod judging;
 pub mod learning;
 pub mod operations;
 pub mod requests;
