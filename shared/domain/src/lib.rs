@@ -17,6 +17,7 @@ pub mod operations;
 pub mod requests;
 pub mod site_vars;
 pub mod time;
+pub mod tokens;
 pub mod validation;
 pub mod versions;
 pub mod views;
