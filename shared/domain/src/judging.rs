@@ -119,3 +119,44 @@ impl SkipReason {
         }
     }
 }
+
+/// Where a job that judges sessions anew stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegenerationStatus {
+    /// Sessions are being judged.
+    Running,
+    /// Every session of the sample had its turn.
+    Completed,
+    /// A caller stopped it.
+    Cancelled,
+    /// It did not get on.
+    Error,
+}
+
+impl RegenerationStatus {
+    /// As it stands on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Error => "error",
+        }
+    }
+
+    /// Reads what [`Self::as_str`] wrote.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Running, Self::Completed, Self::Cancelled, Self::Error]
+            .into_iter()
+            .find(|status| status.as_str() == text)
+    }
+
+    /// Whether nothing more is begun.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        self != Self::Running
+    }
+}

@@ -106,6 +106,10 @@ pub(crate) const SKIPPED: &str = "nskp";
 pub(crate) const TTL: &str = "ttl";
 /// On a session: tokens that others than the user wrote.
 pub(crate) const OUTPUT_TOKENS: &str = "otok";
+/// What an attempt came to, as JSON.
+pub(crate) const OUTCOME: &str = "outc";
+/// Sessions that a job judges at once.
+pub(crate) const LANES: &str = "lns";
 /// The verdict that is in force.
 pub(crate) const EVALUATION_ID: &str = "evid";
 /// Operations: which run, how far, when its worker was last heard of, whether a caller wants it stopped.

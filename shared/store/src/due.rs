@@ -10,9 +10,11 @@ use crate::attributes::{
     AGENT_VERSION, COUNT, DUE_AT, DUE_PK, DUE_REVISION, Item, ItemReader, PK, SK, number, text,
 };
 use crate::error::StoreError;
+use crate::grades::{self, DueGrade};
 use crate::keys::{self, UserKeys};
 use crate::operations;
 use crate::outbox;
+use crate::regeneration_lanes::{self, DueLane};
 use crate::stalls;
 use crate::transaction::Expression;
 use crate::version_operations::{self, DueVersions};
@@ -66,6 +68,10 @@ pub enum DueEntry {
     Versions(DueVersions),
     /// A batch operation that does not get on, or that was put off until now.
     Operation(DueOperation),
+    /// A verdict that a caller asked for and nobody gave.
+    Grade(DueGrade),
+    /// A lane of a regeneration job that nobody is at.
+    Lane(DueLane),
 }
 
 /// An operation that is overdue.
@@ -203,6 +209,12 @@ fn due_entry(item: &Item) -> Option<DueEntry> {
     }
     if let Some(versions) = version_operations::parse_key(item) {
         return Some(DueEntry::Versions(versions));
+    }
+    if let Some(grade) = grades::parse_key(item) {
+        return Some(DueEntry::Grade(grade));
+    }
+    if let Some(lane) = regeneration_lanes::parse_key(item) {
+        return Some(DueEntry::Lane(lane));
     }
     if let Some((org, service)) = operations::parse_key(item) {
         let due_at = ItemReader(item).number_opt(DUE_AT)?;

@@ -15,7 +15,11 @@ use crate::cursors::CursorName;
 mod judging;
 mod listings;
 
-pub(crate) use judging::experiment_partition;
+pub(crate) use judging::{
+    GRADE_PREFIX, LANE_PREFIX, REGENERATION_DONE_PREFIX, REGENERATION_FAILED_PREFIX, REGENERATION_PARTITION,
+    experiment_partition, grade, regeneration_candidate, regeneration_in_progress, regeneration_job,
+    regeneration_lane, regeneration_partition, waiting_in_lane,
+};
 pub use listings::Listing;
 
 /// Digits that hold any position, count or epoch second.

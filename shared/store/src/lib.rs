@@ -27,6 +27,7 @@ mod finalize;
 mod flipping;
 mod flips;
 mod generation;
+mod grades;
 mod heads;
 mod keys;
 mod learning;
@@ -42,6 +43,8 @@ mod parking;
 mod profile_changes;
 mod profiles;
 mod publish;
+mod regeneration;
+mod regeneration_lanes;
 mod requests;
 mod retry;
 mod rewriting;
@@ -83,6 +86,7 @@ pub use finalize::{FinalizeError, Finalized};
 pub use flipping::UserFlip;
 pub use flips::RowScope;
 pub use generation::{GenerationCommit, GenerationCommitError};
+pub use grades::{DueGrade, GRADE_STALE_SECONDS, Grade, GradeOrder, GradeOutcome};
 pub use heads::{FinishHead, Head};
 pub use keys::{AgentKeys, Key, Listing, UserKeys, VersionMark};
 pub use learning::{CommitError, LearningCommit, PlaybookRows, ProfileRows};
@@ -100,6 +104,10 @@ pub use parking::{PUT_BACK_PER_LOOK_MAX, TendedStall};
 pub use profile_changes::ProfileChange;
 pub use profiles::ProfileRow;
 pub use publish::{Admission, NewRequest, PublishError, Published};
+pub use regeneration::{
+    NewRegeneration, REGENERATION_LANES_MAX, RegenerationCandidate, RegenerationJob, RequestTrace,
+};
+pub use regeneration_lanes::{DueLane, Lane, WaitingCandidate};
 pub use requests::{
     DOCUMENT_BYTES_INLINE_MAX, INTERACTION_BYTES_INLINE_MAX, POSITIONS_PER_USER_NUMBER, RequestDocument,
     interaction_id, split_interaction_id,

@@ -8,10 +8,10 @@ use domain::time::EpochSeconds;
 
 use crate::Store;
 use crate::attributes::{
-    ADMITTED_PLAYBOOK, ADMITTED_PROFILE, AT, BARRIER, BY_TIME_PK, BY_TIME_SK, COUNT, DOCUMENT, DUE_AT,
-    DUE_PK, FIRST_AT, FIRST_POSITION, ItemBuilder, LAST_POSITION, OBJECT, OBJECT_DIGEST, OUTPUT_TOKENS,
-    PAYLOAD_HASH, POSITION, REQUEST, SESSION, SOURCE, USER, USER_HASH, USER_NUMBER, USER_NUMBER_BASE,
-    VERSION, number, text,
+    ADMITTED_PLAYBOOK, ADMITTED_PROFILE, AGENT_VERSION, AT, BARRIER, BY_TIME_PK, BY_TIME_SK, COUNT, DOCUMENT,
+    DUE_AT, DUE_PK, FIRST_AT, FIRST_POSITION, ItemBuilder, LAST_POSITION, OBJECT, OBJECT_DIGEST,
+    OUTPUT_TOKENS, PAYLOAD_HASH, POSITION, REQUEST, SESSION, SOURCE, USER, USER_HASH, USER_NUMBER,
+    USER_NUMBER_BASE, VERSION, number, text,
 };
 use crate::counters::Counter;
 use crate::due;
@@ -306,6 +306,9 @@ fn document_item(
         .text_if(OBJECT_DIGEST, object_digest)
         .text(SESSION, request.session_id.as_str())
         .text(SOURCE, &request.source)
+        // Who is judged anew follows from the index alone.
+        .text(USER, request.user_id.as_str())
+        .text(AGENT_VERSION, &request.agent_version)
         .text(BY_TIME_PK, &Listing::Requests.partition(keys.org))
         .text(BY_TIME_SK, &time_key(request.created_at, &request.request_id.hash()[..16]))
         .build()

@@ -28,6 +28,8 @@ pub enum EvaluateTask {
     Shadow(ShadowTask),
     /// The next sessions of a regeneration job.
     Regeneration(RegenerationTask),
+    /// A verdict that a caller asked for.
+    Grade(GradeTask),
 }
 
 /// A session of a user that may have fallen silent.
@@ -59,6 +61,13 @@ pub struct RegenerationTask {
     pub lane: u32,
 }
 
+/// A verdict that a caller asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GradeTask {
+    /// Its name.
+    pub grade_id: String,
+}
+
 impl EvaluateWake {
     /// A wake of the current version.
     #[must_use]
@@ -81,6 +90,7 @@ impl Wake for EvaluateWake {
             EvaluateTask::Regeneration(task) => {
                 group_of('e', &[org, "regeneration", &task.job_id, &task.lane.to_string()])
             }
+            EvaluateTask::Grade(task) => group_of('e', &[org, "grade", &task.grade_id]),
         };
         if self.reason == WakeReason::Swept { format!("{group}-s") } else { group }
     }

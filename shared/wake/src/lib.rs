@@ -10,7 +10,7 @@ mod message;
 use domain::ids::{OrgId, UserHash};
 
 pub use batch::{Redeliver, process_fifo_batch};
-pub use evaluate::{EvaluateTask, EvaluateWake, RegenerationTask, SessionTask, ShadowTask};
+pub use evaluate::{EvaluateTask, EvaluateWake, GradeTask, RegenerationTask, SessionTask, ShadowTask};
 pub use message::{AggregateWake, BODY_VERSION, LearnWake, OperateWake, Wake, WakeReason};
 
 /// A wake was not sent. The sweep will find the work.

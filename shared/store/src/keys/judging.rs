@@ -3,7 +3,7 @@
 use domain::entities::EvaluationResult;
 use domain::ids::{OrgId, SessionId, hash_hex};
 
-use super::{Key, UserKeys, padded};
+use super::{Key, UserKeys, org_item, padded};
 
 /// Sort keys of sessions of experiments begin so.
 pub(crate) const EXPERIMENT_SESSION_PREFIX: &str = "X#";
@@ -43,3 +43,52 @@ impl UserKeys<'_> {
 pub(crate) fn experiment_partition(org: &OrgId, experiment_id: &str) -> String {
     format!("O#{org}#X#{}#0", hash_hex(experiment_id))
 }
+
+/// The regeneration of verdicts that an organisation has under way, of which there is one at a time.
+pub(crate) fn regeneration_in_progress(org: &OrgId) -> Key {
+    org_item(org, "REGENERATION")
+}
+
+/// Between the organisation and the id of a regeneration job.
+pub(crate) const REGENERATION_PARTITION: &str = "#RG#";
+
+/// What belongs to a regeneration job. The id is ours, or else a caller's guess: it stands in the key as a hash.
+pub(crate) fn regeneration_partition(org: &OrgId, job_id: &str) -> String {
+    format!("O#{org}{REGENERATION_PARTITION}{}", hash_hex(job_id))
+}
+
+/// A regeneration job itself.
+pub(crate) fn regeneration_job(org: &OrgId, job_id: &str) -> Key {
+    Key::new(regeneration_partition(org, job_id), "JOB")
+}
+
+/// Sort keys of the lanes of a job begin so.
+pub(crate) const LANE_PREFIX: &str = "L#";
+
+/// A lane of a job: one session is judged in it at a time.
+pub(crate) fn regeneration_lane(org: &OrgId, job_id: &str, lane: u32) -> Key {
+    Key::new(regeneration_partition(org, job_id), format!("{LANE_PREFIX}{}", padded(lane.into())))
+}
+
+/// Sort keys of the sessions that wait in a lane begin so.
+pub(crate) fn waiting_in_lane(lane: u32) -> String {
+    format!("W#{}#", padded(lane.into()))
+}
+
+/// Sort keys of sessions that were judged in vain begin so.
+pub(crate) const REGENERATION_FAILED_PREFIX: &str = "F#";
+/// Sort keys of sessions that were judged begin so.
+pub(crate) const REGENERATION_DONE_PREFIX: &str = "D#";
+
+/// A session of a job, among those that wait, were judged, or were judged in vain.
+pub(crate) fn regeneration_candidate(org: &OrgId, job_id: &str, prefix: &str, number: i64) -> Key {
+    Key::new(regeneration_partition(org, job_id), format!("{prefix}{}", padded(number)))
+}
+
+/// A verdict that a caller asked for, by the hash of what it is asked of.
+pub(crate) fn grade(org: &OrgId, grade_id: &str) -> Key {
+    org_item(org, &format!("{GRADE_PREFIX}{grade_id}"))
+}
+
+/// Sort keys of verdicts that callers asked for begin so.
+pub(crate) const GRADE_PREFIX: &str = "GRADE#";
