@@ -1,2 +1,5 @@
 //! Judging what agents did: sessions, outcomes, shadow answers, and the numbers made of them.
+
 pub mod experiments;
+pub mod on_demand;
+pub mod regeneration;

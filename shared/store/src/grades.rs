@@ -155,6 +155,26 @@ impl Store {
         Ok(item.map(|item| ItemReader(&item).count(ATTEMPTS)))
     }
 
+    /// Takes back that an attempt was tried: it is looked at again at `due_at`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub async fn put_off_grade(
+        &self,
+        org: &OrgId,
+        grade_id: &str,
+        attempt_id: &str,
+        due_at: EpochSeconds,
+    ) -> Result<(), StoreError> {
+        let expression = Expression::new(format!("SET {DUE_AT} = :due ADD {ATTEMPTS} :less"))
+            .condition(format!("{OPERATION} = :me AND attribute_not_exists({OUTCOME})"))
+            .value(":due", number(due_at))
+            .value(":less", number(-1))
+            .value(":me", text(attempt_id));
+        self.update_one(&keys::grade(org, grade_id), expression).await?;
+        Ok(())
+    }
+
     /// Notes what an attempt came to, unless another one took its place.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! A session's row moves from those that wait to those that are judged in the transaction that counts it. So whoever
 //! comes second, or again, finds no row to move, and nothing is counted twice.
 
-use domain::ids::{OrgId, UserHash};
+use domain::ids::{OrgId, UserHash, UserId};
 use domain::judging::RegenerationStatus;
 use domain::time::{DAY_SECONDS, EpochMillis, EpochSeconds};
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ use crate::Store;
 use crate::access::Range;
 use crate::attributes::{
     AGENT_VERSION, AT, ATTEMPTS, BY_TIME_SK, COMPLETED_AT, DOCUMENT, DUE_AT, DUE_PK, ERROR, FAILED,
-    HEARTBEAT, Item, ItemBuilder, ItemReader, LANES, OPERATION, PK, PROCESSED, SESSION, SOURCE, STATUS, TTL,
-    USER, number, text,
+    HEARTBEAT, Item, ItemBuilder, ItemReader, LANES, OPERATION, PK, PROCESSED, SESSION, SK, SOURCE, STATUS,
+    TTL, USER, number, text,
 };
 use crate::due;
 use crate::error::StoreError;
@@ -32,18 +32,16 @@ const JOB_KEPT_SECONDS: i64 = 7 * DAY_SECONDS;
 pub struct RequestTrace {
     /// Whose.
     pub user: UserHash,
-    /// The user's id; `None` on requests that were stored before it was listed.
-    pub user_id: Option<String>,
+    /// The user's id.
+    pub user_id: UserId,
     /// The session.
     pub session_id: String,
-    /// The agent version; `None` on requests that were stored before it was listed.
-    pub agent_version: Option<String>,
+    /// The agent version.
+    pub agent_version: String,
     /// The source.
     pub source: String,
     /// When it came.
     pub at: EpochSeconds,
-    /// The request document.
-    pub document: keys::Key,
 }
 
 /// A session of a user that is to be judged as the work of an agent version.
@@ -141,7 +139,26 @@ impl Store {
         if entries.len() > limit {
             return Ok(None);
         }
-        entries.iter().map(trace).collect::<Result<_, _>>().map(Some)
+        let (mut traces, mut unlisted) = (Vec::with_capacity(entries.len()), Vec::new());
+        for entry in &entries {
+            match trace(entry)? {
+                Some(trace) => traces.push(trace),
+                None => unlisted.push(key_of(entry)?),
+            }
+        }
+        // What was stored before user and agent version were listed says so itself.
+        for document in self.documents_by_keys(&unlisted).await? {
+            let request = document.request;
+            traces.push(RequestTrace {
+                user: UserHash::of(&request.user_id),
+                user_id: request.user_id,
+                session_id: request.session_id.to_string(),
+                agent_version: request.agent_version,
+                source: request.source,
+                at: request.created_at,
+            });
+        }
+        Ok(Some(traces))
     }
 
     /// Begins a job, unless one is in progress.
@@ -308,18 +325,25 @@ impl Store {
     }
 }
 
-fn trace(entry: &Item) -> Result<RequestTrace, StoreError> {
+fn key_of(entry: &Item) -> Result<keys::Key, StoreError> {
     let reader = ItemReader(entry);
-    let document = keys::Key::from_parts(reader.text(PK)?, reader.text(crate::attributes::SK)?);
-    let user = document.pk().split_once("#U#").and_then(|(_, user)| UserHash::parse(user));
+    Ok(keys::Key::from_parts(reader.text(PK)?, reader.text(SK)?))
+}
+
+/// What an entry says; `None` when it lacks the user or the agent version.
+fn trace(entry: &Item) -> Result<Option<RequestTrace>, StoreError> {
+    let reader = ItemReader(entry);
+    let (Some(user_id), Some(agent_version)) = (reader.text_opt(USER), reader.text_opt(AGENT_VERSION)) else {
+        return Ok(None);
+    };
+    let user_id = UserId::new(user_id).map_err(|_| reader.corrupt(USER))?;
     let at = reader.text(BY_TIME_SK)?.split('#').next().and_then(|at| at.parse().ok());
-    Ok(RequestTrace {
-        user: user.ok_or_else(|| reader.corrupt(PK))?,
-        user_id: reader.text_opt(USER).map(str::to_owned),
+    Ok(Some(RequestTrace {
+        user: UserHash::of(&user_id),
+        user_id,
         session_id: reader.text(SESSION)?.to_owned(),
-        agent_version: reader.text_opt(AGENT_VERSION).map(str::to_owned),
+        agent_version: agent_version.to_owned(),
         source: reader.text_opt(SOURCE).unwrap_or("").to_owned(),
         at: at.ok_or_else(|| reader.corrupt(BY_TIME_SK))?,
-        document,
-    })
+    }))
 }

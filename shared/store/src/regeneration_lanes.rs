@@ -125,16 +125,16 @@ impl Store {
         }))
     }
 
-    /// Counts that the turn of a session begins.
+    /// Adds to how often the turn of a session was begun; a turn that was none takes its count back.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails.
-    pub async fn begin_candidate(&self, lane: &Lane, number: i64) -> Result<(), StoreError> {
+    pub async fn count_turn(&self, lane: &Lane, candidate: i64, by: i64) -> Result<(), StoreError> {
         let waiting = keys::waiting_in_lane(lane.number);
-        let key = keys::regeneration_candidate(&lane.org, &lane.job_id, &waiting, number);
-        let expression = Expression::new(format!("ADD {ATTEMPTS} :one"))
+        let key = keys::regeneration_candidate(&lane.org, &lane.job_id, &waiting, candidate);
+        let expression = Expression::new(format!("ADD {ATTEMPTS} :by"))
             .condition(format!("attribute_exists({PK})"))
-            .value(":one", crate::attributes::number(1));
+            .value(":by", number(by));
         self.update_one(&key, expression).await?;
         Ok(())
     }

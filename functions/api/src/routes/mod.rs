@@ -6,6 +6,7 @@ mod aggregations;
 mod config;
 mod edits;
 mod experiments;
+mod grading;
 mod interactions;
 mod learning;
 mod operations;
@@ -14,6 +15,7 @@ mod profile_changes;
 mod profiles;
 mod provenance;
 mod publish;
+mod regeneration;
 mod requests;
 mod review;
 mod search;
@@ -32,7 +34,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 64] = [
+pub const ROUTES: [(&str, &str); 69] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -93,6 +95,11 @@ pub const ROUTES: [(&str, &str); 64] = [
     ("POST", "/api/manual_playbook_generation"),
     ("GET", "/api/get_operation_status"),
     ("POST", "/api/cancel_operation"),
+    ("POST", "/api/evaluations/regenerate"),
+    ("GET", "/api/evaluations/regenerate/{job_id}"),
+    ("DELETE", "/api/evaluations/regenerate/{job_id}"),
+    ("POST", "/api/evaluations/grade_on_demand"),
+    ("GET", "/api/evaluations/grade_on_demand/{grade_id}"),
     ("GET", "/api/retrieval_experiments"),
     ("POST", "/api/retrieval_experiments"),
     ("POST", "/api/retrieval_experiments/stop"),
@@ -216,6 +223,13 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/manual_playbook_generation", post(operations::generate_playbooks))
         .route("/api/get_operation_status", get(operations::get_operation_status))
         .route("/api/cancel_operation", post(operations::cancel_operation))
+        .route("/api/evaluations/regenerate", post(regeneration::regenerate))
+        .route(
+            "/api/evaluations/regenerate/{job_id}",
+            get(regeneration::regeneration).delete(regeneration::cancel_regeneration),
+        )
+        .route("/api/evaluations/grade_on_demand", post(grading::grade_on_demand))
+        .route("/api/evaluations/grade_on_demand/{grade_id}", get(grading::grade))
         .route(
             "/api/retrieval_experiments",
             get(experiments::retrieval_experiments).post(experiments::start_retrieval_experiment),

@@ -6,6 +6,7 @@ mod choices;
 pub mod edits;
 pub mod experiments;
 pub mod interactions;
+pub mod judging;
 pub mod operations;
 pub mod playbooks;
 pub mod profiles;

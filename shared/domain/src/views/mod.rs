@@ -3,6 +3,7 @@
 
 mod answers;
 mod experiments;
+mod judging;
 mod operations;
 mod playbooks;
 mod profiles;
@@ -19,6 +20,7 @@ pub use answers::{
     ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
 pub use experiments::{ArmMetrics, ExperimentResultsAnswer, ExperimentView, ExperimentsAnswer};
+pub use judging::{GradeAnswer, RegenerationFailure, RegenerationStarted, RegenerationView};
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, ProfileView};
