@@ -1,5 +1,6 @@
 //! The net beneath the queues: once a minute it finds overdue work that no message woke.
 
+mod judging;
 mod stalls;
 
 use std::sync::Arc;
@@ -125,6 +126,12 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
         }
         DueEntry::Operation(due) => {
             Ok(if wake_operation(app, due).await? { Settled::Woken } else { Settled::Gone })
+        }
+        DueEntry::Lane(due) => {
+            Ok(if judging::wake_lane(app, due).await? { Settled::Woken } else { Settled::Gone })
+        }
+        DueEntry::Grade(due) => {
+            Ok(if judging::wake_grade(app, due).await? { Settled::Woken } else { Settled::Gone })
         }
         DueEntry::Aggregation(due) => {
             Ok(if wake_aggregation(app, due).await? { Settled::Woken } else { Settled::Gone })

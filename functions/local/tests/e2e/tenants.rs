@@ -56,6 +56,16 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("POST", "/api/cancel_operation") => Case::Read(json!({ "service_name": mark })),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
+        ("POST", "/api/evaluations/regenerate") => Case::Read(json!({ "from_ts": 0, "to_ts": 9 })),
+        ("POST", "/api/evaluations/grade_on_demand") => {
+            Case::Read(json!({ "session_id": "s1", "agent_version": "v1" }))
+        }
+        ("GET" | "DELETE", "/api/evaluations/regenerate/{job_id}") => {
+            Case::At("/api/evaluations/regenerate/nobody")
+        }
+        ("GET", "/api/evaluations/grade_on_demand/{grade_id}") => {
+            Case::At("/api/evaluations/grade_on_demand/nobody")
+        }
         ("GET", "/api/retrieval_experiments") => Case::Query(""),
         ("POST", "/api/retrieval_experiments") => {
             Case::Write(json!({ "experiment_id": mark, "holdout_percentage": 1 }))
