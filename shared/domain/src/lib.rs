@@ -15,6 +15,7 @@ pub mod judging;
 pub mod learning;
 pub mod operations;
 pub mod requests;
+pub mod sampling;
 pub mod site_vars;
 pub mod time;
 pub mod tokens;

@@ -106,6 +106,12 @@ pub(crate) const SKIPPED: &str = "nskp";
 pub(crate) const TTL: &str = "ttl";
 /// On a session: tokens that others than the user wrote.
 pub(crate) const OUTPUT_TOKENS: &str = "otok";
+/// On a session: how many timers were set for it, which judges its requests asked for, and which of its versions was
+/// judged last.
+pub(crate) const GENERATION: &str = "evg";
+pub(crate) const SUCCESS_WANTED: &str = "evs";
+pub(crate) const RETRIEVED_WANTED: &str = "evr";
+pub(crate) const JUDGED_VERSION: &str = "evv";
 /// What an attempt came to, as JSON.
 pub(crate) const OUTCOME: &str = "outc";
 /// Sessions that a job judges at once.

@@ -15,6 +15,7 @@ use crate::keys::{self, UserKeys};
 use crate::operations;
 use crate::outbox;
 use crate::regeneration_lanes::{self, DueLane};
+use crate::session_timers::{self, DueSession};
 use crate::stalls;
 use crate::transaction::Expression;
 use crate::version_operations::{self, DueVersions};
@@ -68,6 +69,8 @@ pub enum DueEntry {
     Versions(DueVersions),
     /// A batch operation that does not get on, or that was put off until now.
     Operation(DueOperation),
+    /// A session that is to be judged.
+    Session(DueSession),
     /// A verdict that a caller asked for and nobody gave.
     Grade(DueGrade),
     /// A lane of a regeneration job that nobody is at.
@@ -209,6 +212,9 @@ fn due_entry(item: &Item) -> Option<DueEntry> {
     }
     if let Some(versions) = version_operations::parse_key(item) {
         return Some(DueEntry::Versions(versions));
+    }
+    if let Some(session) = session_timers::parse_key(item) {
+        return Some(DueEntry::Session(session));
     }
     if let Some(grade) = grades::parse_key(item) {
         return Some(DueEntry::Grade(grade));

@@ -78,7 +78,7 @@ impl UserKeys<'_> {
     }
 
     pub(crate) fn session(&self, session: &SessionId) -> Key {
-        Key::new(self.partition(), format!("S#{}", session.hash()))
+        Key::new(self.partition(), format!("{SESSION_PREFIX}{}", session.hash()))
     }
 
     pub(crate) fn cursor(&self, name: CursorName) -> Key {
@@ -208,6 +208,8 @@ pub(crate) fn aggregation_request(org: &OrgId, request_id: &str) -> Key {
     Key::new(format!("O#{org}#AGR#{}", hash_hex(request_id)), "-")
 }
 
+/// Sort keys of a user's parts in sessions begin so.
+pub(crate) const SESSION_PREFIX: &str = "S#";
 /// Sort keys of request documents begin so.
 pub(crate) const REQUEST_PREFIX: &str = "R#";
 /// Sort keys of the vectors beside request documents begin so.

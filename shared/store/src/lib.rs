@@ -43,12 +43,14 @@ mod parking;
 mod profile_changes;
 mod profiles;
 mod publish;
+mod publish_items;
 mod regeneration;
 mod regeneration_lanes;
 mod requests;
 mod retry;
 mod rewriting;
 mod rows;
+mod session_timers;
 mod sessions;
 mod site;
 mod stalls;
@@ -114,6 +116,9 @@ pub use requests::{
 };
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
+pub use session_timers::{
+    DueSession, EvaluationWanted, NextLook, SWEEP_GRACE_SECONDS, SessionHeld, SessionTaken, SessionTimer,
+};
 pub use sessions::SessionRecord;
 pub use site::{Invitation, Redeemed, SiteVar};
 pub use stalls::{NewStall, STALL_MESSAGE_CHARS_MAX, STALL_PROBE_SECONDS, Stall};

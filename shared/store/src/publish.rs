@@ -7,24 +7,20 @@ use domain::learning::{AdmissionPolicy, LearningKind};
 use domain::time::EpochSeconds;
 
 use crate::Store;
-use crate::attributes::{
-    ADMITTED_PLAYBOOK, ADMITTED_PROFILE, AGENT_VERSION, AT, BARRIER, BY_TIME_PK, BY_TIME_SK, COUNT, DOCUMENT,
-    DUE_AT, DUE_PK, FIRST_AT, FIRST_POSITION, ItemBuilder, LAST_POSITION, OBJECT, OBJECT_DIGEST,
-    OUTPUT_TOKENS, PAYLOAD_HASH, POSITION, REQUEST, SESSION, SOURCE, USER, USER_HASH, USER_NUMBER,
-    USER_NUMBER_BASE, VERSION, number, text,
-};
+use crate::attributes::{Item, USER_NUMBER_BASE, number, text};
 use crate::counters::Counter;
-use crate::due;
 use crate::error::StoreError;
-use crate::experiments::{experiment_session_update, output_tokens};
+use crate::experiments::experiment_session_update;
 use crate::heads::Head;
-use crate::keys::{self, Listing, UserKeys, time_key};
+use crate::keys::{self, UserKeys};
 use crate::lookups::{RequestReceipt, lookup_item};
 use crate::objects::{digest, image_object, request_object};
+use crate::publish_items::{count, document_item, head_update, receipt_item, session_update};
 use crate::requests::{EncodedDocument, POSITIONS_PER_USER_NUMBER, encode};
 use crate::retry::ATTEMPTS_MAX;
+use crate::session_timers::{EvaluationWanted, SessionTimer, arm};
 use crate::stalls::{Stall, found_stall, stall_key};
-use crate::transaction::{Expression, Transaction, TransactionError};
+use crate::transaction::{Transaction, TransactionError};
 
 /// A validated request, ready to be stored.
 #[derive(Debug, Clone)]
@@ -37,6 +33,8 @@ pub struct NewRequest {
     pub policy: AdmissionPolicy,
     /// Identity of the payload: the same request id with another payload is refused.
     pub payload_hash: String,
+    /// When its session is to be judged, if it is.
+    pub evaluation: Option<EvaluationWanted>,
 }
 
 /// When a worker should look at the user after this request.
@@ -61,6 +59,8 @@ pub struct Published {
     pub admission: Admission,
     /// Why the organisation's learning stands still, if it does.
     pub stall: Option<Stall>,
+    /// The timer that is to be set for its session.
+    pub timer: Option<SessionTimer>,
 }
 
 /// Why a request was not stored.
@@ -80,7 +80,7 @@ pub enum PublishError {
 /// What the read before the transaction found.
 struct Found {
     head: Option<Head>,
-    session_exists: bool,
+    session: Option<Item>,
     stall: Option<Stall>,
 }
 
@@ -128,23 +128,27 @@ impl Store {
             }
             let head = self.next_head(org, new, found.head.as_ref()).await?;
             let admission = admit(&head);
-            let (transaction, placed) = self.transaction(&keys, new, &document, &found, &head, admission);
+            let (transaction, placed, timer) =
+                self.transaction(&keys, new, &document, &found, &head, admission);
             let first_position = head.count - count(new);
             match transaction.commit(self).await {
                 Ok(()) => {
-                    return Ok(Published { first_position, repeated: false, admission, stall: found.stall });
+                    let stall = found.stall;
+                    return Ok(Published { first_position, repeated: false, admission, stall, timer });
                 }
                 Err(error) if error.condition_failed(placed.lookup) => {
                     // After a first attempt it may be our own write whose answer was lost: then nobody was woken.
                     let admission = if attempt > 0 { admission } else { Admission::Nothing };
-                    return self.already_stored(org, new, admission, found.stall).await;
+                    let stored = self.already_stored(org, new, admission, found.stall).await?;
+                    // A timer that is set already is not set again.
+                    return Ok(Published { timer: timer.filter(|_| attempt > 0), ..stored });
                 }
                 // Another publish of this user came first: look again.
                 Err(error) if error.condition_failed(placed.head) || error.is_conflict() => {}
                 Err(TransactionError::Store(error @ StoreError::Unavailable { .. })) => {
                     // The answer may have been lost after the write.
                     return match self.already_stored(org, new, admission, found.stall).await {
-                        Ok(published) => Ok(Published { repeated: false, ..published }),
+                        Ok(published) => Ok(Published { repeated: false, timer, ..published }),
                         Err(_) => Err(error.into()),
                     };
                 }
@@ -169,7 +173,8 @@ impl Store {
             })?;
         let same_user = receipt.user == UserHash::of(&new.request.user_id);
         if same_user && receipt.payload_hash == new.payload_hash {
-            Ok(Published { first_position: receipt.first_position, repeated: true, admission, stall })
+            let first_position = receipt.first_position;
+            Ok(Published { first_position, repeated: true, admission, stall, timer: None })
         } else {
             Err(PublishError::RequestIdInUse(receipt))
         }
@@ -179,15 +184,15 @@ impl Store {
         let head_key = keys.head();
         let stall_key = stall_key(keys.org);
         let wanted = [head_key.clone(), keys.session(&request.session_id), stall_key.clone()];
-        let mut found = Found { head: None, session_exists: false, stall: None };
-        for item in &self.get_many(&wanted).await? {
+        let mut found = Found { head: None, session: None, stall: None };
+        for item in self.get_many(&wanted).await? {
             let sort_key = item.get(crate::attributes::SK);
             if sort_key == Some(&text(head_key.sk())) {
-                found.head = Some(Head::from_item(item)?);
+                found.head = Some(Head::from_item(&item)?);
             } else if sort_key == Some(&text(stall_key.sk())) {
-                found.stall = found_stall(item);
+                found.stall = found_stall(&item);
             } else {
-                found.session_exists = true;
+                found.session = Some(item);
             }
         }
         Ok(found)
@@ -233,19 +238,23 @@ impl Store {
         found: &Found,
         head: &Head,
         admission: Admission,
-    ) -> (Transaction, Placed) {
+    ) -> (Transaction, Placed, Option<SessionTimer>) {
         let mut transaction = Transaction::default();
         let lookup = transaction.create(self, receipt_item(keys, new, head));
-        let head_index = transaction.update(self, &keys.head(), head_update(keys, found, head, admission));
+        let head_index =
+            transaction.update(self, &keys.head(), head_update(keys, found.head.as_ref(), head, admission));
         transaction.create(self, document_item(keys, new, document, head));
-        transaction.update(self, &keys.session(&new.request.session_id), session_update(new, head));
+        let session = &new.request.session_id;
+        let (update, timer) =
+            arm(session_update(new, head), new.evaluation, found.session.as_ref(), keys, session);
+        transaction.update(self, &keys.session(session), update);
         let new_number = found.head.as_ref().is_none_or(|old| old.user_number != head.user_number);
         if new_number {
             let mut item = lookup_item(&keys::user_number_lookup(keys.org, head.user_number), keys.user);
             item.insert(USER_NUMBER_BASE.to_owned(), number(head.user_number_base));
             transaction.create(self, item);
         }
-        if !found.session_exists {
+        if found.session.is_none() {
             let key = keys::session_member(keys.org, &new.request.session_id, keys.user);
             transaction.put(self, lookup_item(&key, keys.user));
         }
@@ -253,7 +262,7 @@ impl Store {
             let key = keys.experiment_session(experiment_id, &new.request.session_id);
             transaction.update(self, &key, experiment_session_update(keys.org, experiment_id, &new.request));
         }
-        (transaction, Placed { lookup, head: head_index })
+        (transaction, Placed { lookup, head: head_index }, timer)
     }
 }
 
@@ -281,111 +290,4 @@ fn large_parts(keys: &UserKeys<'_>, new: &NewRequest) -> Result<(EncodedDocument
         uploads.push((object, spilled));
     }
     Ok((document, uploads))
-}
-
-fn count(new: &NewRequest) -> i64 {
-    i64::try_from(new.interactions.len()).unwrap_or(i64::MAX)
-}
-
-fn document_item(
-    keys: &UserKeys<'_>,
-    new: &NewRequest,
-    document: &EncodedDocument,
-    head: &Head,
-) -> crate::attributes::Item {
-    let request = &new.request;
-    let first = head.count - count(new);
-    let (object, object_digest) = document.object.as_ref().map(|(o, d)| (o.as_str(), d.as_str())).unzip();
-    ItemBuilder::new(&keys.request(first))
-        .number(POSITION, first)
-        .number(COUNT, count(new))
-        .number(USER_NUMBER, head.user_number)
-        .number(USER_NUMBER_BASE, head.user_number_base)
-        .text(DOCUMENT, &document.text)
-        .text_if(OBJECT, object)
-        .text_if(OBJECT_DIGEST, object_digest)
-        .text(SESSION, request.session_id.as_str())
-        .text(SOURCE, &request.source)
-        // Who is judged anew follows from the index alone.
-        .text(USER, request.user_id.as_str())
-        .text(AGENT_VERSION, &request.agent_version)
-        .text(BY_TIME_PK, &Listing::Requests.partition(keys.org))
-        .text(BY_TIME_SK, &time_key(request.created_at, &request.request_id.hash()[..16]))
-        .build()
-}
-
-fn receipt_item(keys: &UserKeys<'_>, new: &NewRequest, head: &Head) -> crate::attributes::Item {
-    let request = &new.request;
-    let latest = new.interactions.iter().map(|i| i.created_at).max().unwrap_or(request.created_at);
-    ItemBuilder::new(&keys::request_lookup(keys.org, &request.request_id))
-        .text(USER_HASH, keys.user.as_str())
-        .number(POSITION, head.count - count(new))
-        .number(COUNT, count(new))
-        .text(PAYLOAD_HASH, &new.payload_hash)
-        .number(AT, request.created_at)
-        .text(BY_TIME_PK, &Listing::Interactions.partition(keys.org))
-        // Later user numbers sort later among equals, as their interaction ids do.
-        .text(BY_TIME_SK, &time_key(latest, &time_key(head.user_number, &keys::padded(head.count))))
-        .build()
-}
-
-/// The condition is the exact count that was read: position order is commit order.
-fn head_update(keys: &UserKeys<'_>, found: &Found, head: &Head, admission: Admission) -> Expression {
-    let mut update = format!(
-        "SET {COUNT} = :count, {ADMITTED_PROFILE} = :ap, {ADMITTED_PLAYBOOK} = :ab, \
-         {USER_NUMBER} = :un, {USER_NUMBER_BASE} = :unb"
-    );
-    if found.head.is_none() {
-        update.push_str(&format!(", {USER} = :uid"));
-    }
-    match admission {
-        Admission::DueSince(_) => update.push_str(&format!(", {DUE_AT} = :due, {DUE_PK} = :shard")),
-        // What was to be looked at later than that is looked at earlier.
-        Admission::IdleAt(at)
-            if found.head.as_ref().and_then(|old| old.due_at).is_some_and(|due| due > at) =>
-        {
-            update.push_str(&format!(", {DUE_AT} = :due, {DUE_PK} = :shard"));
-        }
-        Admission::IdleAt(_) => update.push_str(&format!(
-            ", {DUE_AT} = if_not_exists({DUE_AT}, :due), {DUE_PK} = if_not_exists({DUE_PK}, :shard)"
-        )),
-        Admission::Nothing => {}
-    }
-    let mut expression = Expression::new(update)
-        .value(":count", number(head.count))
-        .value(":ap", number(head.admitted_profile))
-        .value(":ab", number(head.admitted_playbook))
-        .value(":un", number(head.user_number))
-        .value(":unb", number(head.user_number_base));
-    expression = match &found.head {
-        Some(old) => expression
-            .condition(format!("{COUNT} = :seen AND attribute_not_exists({BARRIER})"))
-            .value(":seen", number(old.count)),
-        None => expression
-            .condition(format!("attribute_not_exists({COUNT}) AND attribute_not_exists({BARRIER})"))
-            .value(":uid", text(head.user_id.as_str())),
-    };
-    let due_at = match admission {
-        Admission::DueSince(at) | Admission::IdleAt(at) => at,
-        Admission::Nothing => return expression,
-    };
-    expression.value(":due", number(due_at)).value(":shard", text(&due::partition(keys.user)))
-}
-
-fn session_update(new: &NewRequest, head: &Head) -> Expression {
-    let request = &new.request;
-    let first = head.count - count(new);
-    Expression::new(format!(
-        "SET {VERSION} = if_not_exists({VERSION}, :zero) + :one, {COUNT} = if_not_exists({COUNT}, :zero) + :one, \
-         {SESSION} = :ses, {AT} = :at, {LAST_POSITION} = :pos, {FIRST_POSITION} = if_not_exists({FIRST_POSITION}, :pos), \
-         {FIRST_AT} = if_not_exists({FIRST_AT}, :at), {REQUEST} = if_not_exists({REQUEST}, :rid) \
-         ADD {OUTPUT_TOKENS} :tokens"
-    ))
-    .value(":zero", number(0))
-    .value(":one", number(1))
-    .value(":ses", text(request.session_id.as_str()))
-    .value(":at", number(request.created_at))
-    .value(":pos", number(first))
-    .value(":rid", text(request.request_id.as_str()))
-    .value(":tokens", number(output_tokens(&new.interactions)))
 }

@@ -4,7 +4,9 @@ use domain::ids::{RequestId, SessionId};
 use domain::time::EpochSeconds;
 
 use crate::Store;
-use crate::attributes::{AT, COUNT, FIRST_AT, FIRST_POSITION, ItemReader, LAST_POSITION, REQUEST, VERSION};
+use crate::attributes::{
+    AT, COUNT, FIRST_AT, FIRST_POSITION, Item, ItemReader, LAST_POSITION, REQUEST, VERSION,
+};
 use crate::error::StoreError;
 use crate::keys::UserKeys;
 
@@ -37,9 +39,14 @@ impl Store {
         keys: &UserKeys<'_>,
         session: &SessionId,
     ) -> Result<Option<SessionRecord>, StoreError> {
-        let Some(item) = self.get(&keys.session(session)).await? else { return Ok(None) };
-        let reader = ItemReader(&item);
-        Ok(Some(SessionRecord {
+        self.get(&keys.session(session)).await?.as_ref().map(SessionRecord::from_item).transpose()
+    }
+}
+
+impl SessionRecord {
+    pub(crate) fn from_item(item: &Item) -> Result<Self, StoreError> {
+        let reader = ItemReader(item);
+        Ok(Self {
             version: reader.number(VERSION)?,
             requests: reader.number(COUNT)?,
             first_request: RequestId::new(reader.text(REQUEST)?).map_err(|_| reader.corrupt(REQUEST))?,
@@ -47,6 +54,6 @@ impl Store {
             last_at: reader.number(AT)?,
             first_position: reader.number(FIRST_POSITION)?,
             last_position: reader.number(LAST_POSITION)?,
-        }))
+        })
     }
 }
