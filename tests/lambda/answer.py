@@ -35,6 +35,8 @@ ENVIRONMENT = {
     "RETROSPECT_LEARN_QUEUE_URL": "http://127.0.0.1:9/000000000000/learn.fifo",
     "RETROSPECT_AGGREGATE_QUEUE_URL": "http://127.0.0.1:9/000000000000/aggregate.fifo",
     "RETROSPECT_OPERATE_QUEUE_URL": "http://127.0.0.1:9/000000000000/operate.fifo",
+    "RETROSPECT_EVALUATE_QUEUE_ARN": "arn:aws:sqs:us-east-1:000000000000:evaluate.fifo",
+    "RETROSPECT_SCHEDULER_ROLE_ARN": "arn:aws:iam::000000000000:role/scheduler",
     "RETROSPECT_EVALUATE_QUEUE_URL": "http://127.0.0.1:9/000000000000/evaluate.fifo",
     "PATH": os.environ["PATH"],
 }

@@ -1,17 +1,27 @@
-//! Sessions that fell silent.
+//! Sessions whose timer went off.
 
 use std::sync::Arc;
 
 use domain::time::EpochMillis;
+use evaluation::session::look;
 use runtime::App;
 use wake::{EvaluateWake, Redeliver, SessionTask};
 
-/// SCAFFOLD: replaced by its builder before this lands.
+/// Looks at a session, and judges it if it has been silent for long enough.
 pub(crate) async fn handle(
-    _app: &Arc<App>,
-    _wake: &EvaluateWake,
-    _task: &SessionTask,
-    _deadline_ms: EpochMillis,
+    app: &Arc<App>,
+    wake: &EvaluateWake,
+    task: &SessionTask,
+    deadline_ms: EpochMillis,
 ) -> Result<(), Redeliver> {
-    Err(Redeliver("scaffold".to_owned()))
+    let looked = look(&app.services, &wake.org, task, deadline_ms).await;
+    let looked = looked.map_err(|error| Redeliver(error.to_string()))?;
+    tracing::info!(
+        event = "session_looked_at",
+        org = wake.org.as_str(),
+        reason = ?wake.reason,
+        generation = task.generation,
+        outcome = ?looked,
+    );
+    Ok(())
 }

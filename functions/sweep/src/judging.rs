@@ -1,10 +1,19 @@
 //! Waking what is to be judged and nobody is at.
 
 use runtime::App;
-use store::{DueGrade, DueLane};
-use wake::{EvaluateTask, EvaluateWake, GradeTask, RegenerationTask, WakeReason};
+use store::{DueGrade, DueLane, DueSession};
+use wake::{EvaluateTask, EvaluateWake, GradeTask, RegenerationTask, SessionTask, WakeReason};
 
 use crate::AGAIN_SECONDS;
+
+/// Wakes the judge of a session and moves the entry; `false` when it was not overdue any more.
+pub(crate) async fn wake_session(app: &App, due: &DueSession) -> Result<bool, String> {
+    let again = app.services.clock.now() + AGAIN_SECONDS;
+    let pushed = app.services.store.push_due_session(due, again).await.map_err(|error| error.to_string())?;
+    let Some(generation) = pushed else { return Ok(false) };
+    let task = SessionTask { user: due.user.clone(), session: due.session.clone(), generation };
+    send(app, EvaluateWake::new(due.org.clone(), EvaluateTask::Session(task), WakeReason::Swept)).await
+}
 
 /// Wakes a lane of a regeneration job and moves the entry; `false` when it was not overdue any more.
 pub(crate) async fn wake_lane(app: &App, due: &DueLane) -> Result<bool, String> {

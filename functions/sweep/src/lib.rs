@@ -127,6 +127,9 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
         DueEntry::Operation(due) => {
             Ok(if wake_operation(app, due).await? { Settled::Woken } else { Settled::Gone })
         }
+        DueEntry::Session(due) => {
+            Ok(if judging::wake_session(app, due).await? { Settled::Woken } else { Settled::Gone })
+        }
         DueEntry::Lane(due) => {
             Ok(if judging::wake_lane(app, due).await? { Settled::Woken } else { Settled::Gone })
         }

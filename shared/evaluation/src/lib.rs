@@ -1,5 +1,8 @@
 //! Judging what agents did: sessions, outcomes, shadow answers, and the numbers made of them.
 
 pub mod experiments;
+pub mod judge;
 pub mod on_demand;
 pub mod regeneration;
+pub mod session;
+pub mod timers;

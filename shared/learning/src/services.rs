@@ -96,6 +96,8 @@ pub struct Services {
     pub ids: Arc<dyn Ids>,
     /// Settings and models per organisation.
     pub orgs: Arc<dyn OrgServices>,
+    /// A session is judged when it has been silent for so long, in seconds.
+    pub evaluation_delay_seconds: i64,
 }
 
 impl std::fmt::Debug for Services {

@@ -94,9 +94,22 @@ impl App {
         let secrets = Secrets::new(aws_sdk_kms::Client::new(&aws), settings.kms_key.clone());
         let site = Arc::new(SiteVars::new(store.clone()));
         let orgs = Arc::new(Orgs::new(store.clone(), secrets, settings.clone(), models, Arc::clone(&site)));
-        let wakes = Wakes::new(aws_sdk_sqs::Client::new(&aws), settings.queues.clone());
+        let wakes = Wakes::new(
+            aws_sdk_sqs::Client::new(&aws),
+            settings.queues.clone(),
+            aws_sdk_scheduler::Client::new(&aws),
+            settings.timers.clone(),
+        );
+        let evaluation_delay_seconds = settings.evaluation_delay_seconds;
         let org_services: Arc<dyn OrgServices> = orgs.clone();
-        let services = Services { store: store.clone(), wakes, clock, ids, orgs: org_services };
+        let services = Services {
+            store: store.clone(),
+            wakes,
+            clock,
+            ids,
+            orgs: org_services,
+            evaluation_delay_seconds,
+        };
         Arc::new(Self {
             settings,
             services,

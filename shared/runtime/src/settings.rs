@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::ids::{DEFAULT_AGENT_VERSION, OrgId};
-use wake::QueueUrls;
+use wake::{QueueUrls, TimerTarget};
 
 /// The organisation of callers without a key, on a laptop.
 pub const SELF_HOST_ORG: &str = "self-host-org";
@@ -44,6 +44,10 @@ pub struct Settings {
     pub kms_key: String,
     /// The queues that wake workers.
     pub queues: QueueUrls,
+    /// Where timers send to.
+    pub timers: TimerTarget,
+    /// A session is judged when it has been silent for so long, in seconds.
+    pub evaluation_delay_seconds: i64,
     /// The agent version of requests that name none.
     pub agent_version: String,
     /// Whether `GET /api/my_config` answers.
@@ -104,6 +108,11 @@ impl Settings {
                 operate: required("RETROSPECT_OPERATE_QUEUE_URL")?,
                 evaluate: required("RETROSPECT_EVALUATE_QUEUE_URL")?,
             },
+            timers: TimerTarget {
+                queue_arn: required("RETROSPECT_EVALUATE_QUEUE_ARN")?,
+                role_arn: required("RETROSPECT_SCHEDULER_ROLE_ARN")?,
+            },
+            evaluation_delay_seconds: evaluation_delay(&environment)?,
             agent_version,
             allow_my_config: switch(&environment, "RETROSPECT_ALLOW_MY_CONFIG")?,
             access: Access::KeysOnly,
@@ -111,6 +120,20 @@ impl Settings {
             allow_private_addresses: false,
             environment,
         })
+    }
+}
+
+/// How long a session must be silent when the deployment does not say, in seconds.
+const EVALUATION_DELAY_SECONDS: i64 = 600;
+
+fn evaluation_delay(environment: &BTreeMap<String, String>) -> Result<i64, SettingsError> {
+    const NAME: &str = "RETROSPECT_EVALUATION_DELAY_SECONDS";
+    match environment.get(NAME).map(|value| value.trim()) {
+        None | Some("") => Ok(EVALUATION_DELAY_SECONDS),
+        Some(seconds) => {
+            let seconds = seconds.parse().ok().filter(|seconds| *seconds > 0);
+            seconds.ok_or(SettingsError::Invalid { name: NAME, expected: "a number of seconds above 0" })
+        }
     }
 }
 
@@ -136,6 +159,8 @@ mod tests {
             ("RETROSPECT_AGGREGATE_QUEUE_URL", "a"),
             ("RETROSPECT_OPERATE_QUEUE_URL", "o"),
             ("RETROSPECT_EVALUATE_QUEUE_URL", "e"),
+            ("RETROSPECT_EVALUATE_QUEUE_ARN", "arn"),
+            ("RETROSPECT_SCHEDULER_ROLE_ARN", "role"),
         ];
         base.iter().chain(extra).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
     }

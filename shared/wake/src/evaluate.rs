@@ -76,6 +76,16 @@ impl EvaluateWake {
     }
 }
 
+impl EvaluateWake {
+    /// The name of the timer that sends it: one for each session and generation.
+    pub(crate) fn timer_name(&self) -> String {
+        match &self.task {
+            EvaluateTask::Session(task) => format!("{}-{}", self.group(), task.generation),
+            _ => self.group(),
+        }
+    }
+}
+
 impl Wake for EvaluateWake {
     /// One session, one request, one lane at a time; the sweep apart, as for users.
     fn group(&self) -> String {

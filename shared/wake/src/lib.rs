@@ -6,17 +6,20 @@
 mod batch;
 mod evaluate;
 mod message;
+mod timers;
 
 use domain::ids::{OrgId, UserHash};
+use domain::time::EpochSeconds;
 
 pub use batch::{Redeliver, process_fifo_batch};
 pub use evaluate::{EvaluateTask, EvaluateWake, GradeTask, RegenerationTask, SessionTask, ShadowTask};
 pub use message::{AggregateWake, BODY_VERSION, LearnWake, OperateWake, Wake, WakeReason};
+pub use timers::TimerTarget;
 
 /// A wake was not sent. The sweep will find the work.
 #[derive(Debug, thiserror::Error)]
 #[error("wake was not sent: {0}")]
-pub struct WakeError(String);
+pub struct WakeError(pub(crate) String);
 
 /// Where the queues are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,13 +39,20 @@ pub struct QueueUrls {
 pub struct Wakes {
     sqs: aws_sdk_sqs::Client,
     queues: QueueUrls,
+    scheduler: aws_sdk_scheduler::Client,
+    timers: TimerTarget,
 }
 
 impl Wakes {
-    /// Sends to these queues.
+    /// Sends to these queues, and sets timers that do.
     #[must_use]
-    pub fn new(sqs: aws_sdk_sqs::Client, queues: QueueUrls) -> Self {
-        Self { sqs, queues }
+    pub fn new(
+        sqs: aws_sdk_sqs::Client,
+        queues: QueueUrls,
+        scheduler: aws_sdk_scheduler::Client,
+        timers: TimerTarget,
+    ) -> Self {
+        Self { sqs, queues, scheduler, timers }
     }
 
     /// Wakes the learning of one user; see [`Wake::deduplication_id`] for `changing`.
@@ -82,6 +92,14 @@ impl Wakes {
     /// [`WakeError`] when the queue does not take it.
     pub async fn evaluate(&self, wake: &EvaluateWake, changing: &str) -> Result<(), WakeError> {
         self.send(&self.queues.evaluate, wake, changing).await
+    }
+
+    /// Has a session looked at at a time, unless that was asked before for the same session and generation.
+    ///
+    /// # Errors
+    /// [`WakeError`] when the timer is not set.
+    pub async fn evaluate_at(&self, wake: &EvaluateWake, at: EpochSeconds) -> Result<(), WakeError> {
+        timers::set(&self.scheduler, &self.timers, &wake.timer_name(), wake, at).await
     }
 
     async fn send(&self, queue_url: &str, wake: &impl Wake, changing: &str) -> Result<(), WakeError> {

@@ -24,6 +24,8 @@ pub enum WakeReason {
     Continued,
     /// The sweep found the user overdue.
     Swept,
+    /// A timer went off.
+    Timer,
 }
 
 /// A message that wakes a worker.
@@ -158,6 +160,7 @@ pub(crate) fn deduplication_id(reason: WakeReason, group: &str, changing: &str) 
         WakeReason::SessionFinished => 'f',
         WakeReason::Continued => 'c',
         WakeReason::Swept => 's',
+        WakeReason::Timer => 't',
     };
     format!("{letter}:{}:{changing}", &group[2..2 + DEDUPLICATION_HASH_CHARS])
 }

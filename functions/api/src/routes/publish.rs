@@ -9,10 +9,11 @@ use domain::errors::ApiError;
 use domain::ids::{RequestId, UserHash};
 use domain::requests::publish::{PublishQuery, PublishRequest};
 use domain::views::{LearningReason, LearningState, PublishAnswer};
+use evaluation::timers::set_timer;
 use learning::admission::admit;
 use learning::coverage::{Coverage, CoverageState, coverage};
 use runtime::App;
-use store::{Admission, NewRequest, PublishError, Published};
+use store::{Admission, EvaluationWanted, NewRequest, PublishError, Published};
 use wake::WakeReason;
 
 use crate::access::Caller;
@@ -39,7 +40,7 @@ pub(crate) async fn publish_interaction(
     }
     let mut warnings = request.warnings.clone();
     let overrides_stall = request.override_learning_stall;
-    let new = new_request(&app, request, &loaded.config)?;
+    let new = new_request(&app, request, &caller, &loaded.config)?;
     let now = app.services.clock.now();
     let published = app.services.store.publish(&caller.org, &new, |head| admit(head, &new.policy, now)).await;
     let published = match published {
@@ -52,6 +53,10 @@ pub(crate) async fn publish_interaction(
         }
         Err(PublishError::Store(error)) => return Err(error.into()),
     };
+    if let Some(timer) = &published.timer {
+        let user = UserHash::of(&new.request.user_id);
+        set_timer(&app.services, &caller.org, &user, timer).await;
+    }
     let is_due = matches!(published.admission, Admission::DueSince(_));
     let stall = published.stall.as_ref().filter(|stall| stall.holds(loaded.version) && !overrides_stall);
     if let Some(stall) = stall {
@@ -76,9 +81,14 @@ pub(crate) async fn publish_interaction(
 fn new_request(
     app: &App,
     request: PublishRequest,
+    caller: &Caller,
     config: &domain::config::Config,
 ) -> Result<NewRequest, Failure> {
     let now = app.services.clock.now();
+    let (user, session) = (&request.user_id, &request.session_id);
+    let judges = config.judges_wanted(&caller.org, user, session, request.evaluation_only);
+    let due_at = now + app.services.evaluation_delay_seconds;
+    let evaluation = Some(EvaluationWanted { judges, due_at });
     let policy = config.admission_policy(&request);
     let payload_hash = request.payload_hash();
     let request_id = match &request.request_id {
@@ -107,6 +117,7 @@ fn new_request(
         interactions: request.interactions.into_iter().map(|i| i.into_interaction(0, now)).collect(),
         policy,
         payload_hash,
+        evaluation,
     })
 }
 

@@ -60,6 +60,9 @@ impl Place {
         for queue in ["LEARN", "AGGREGATE", "OPERATE", "EVALUATE"] {
             variables.insert(format!("RETROSPECT_{queue}_QUEUE_URL"), "none".to_owned());
         }
+        for name in ["RETROSPECT_EVALUATE_QUEUE_ARN", "RETROSPECT_SCHEDULER_ROLE_ARN"] {
+            variables.insert(name.to_owned(), "none".to_owned());
+        }
         let settings = Settings::from_variables(variables)?;
         let world = World {
             aws: aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await,

@@ -1,0 +1,152 @@
+//! A look at a session whose timer went off, in time or not, once or twice: the session's own item says what is to be
+//! done.
+
+use domain::ids::OrgId;
+use domain::judging::AgentSuccessStatus;
+use domain::time::{EpochMillis, EpochSeconds};
+use learning::services::Services;
+use store::{NextLook, SessionHeld, SessionTaken, SessionTimer, UserKeys};
+use wake::SessionTask;
+
+use super::run::{RunError, RunOrder, RunOutcome, judge_held};
+use crate::timers::set_timer;
+
+/// How often a session is judged in vain before it is left alone.
+pub const ATTEMPTS_MAX: i64 = 3;
+/// After a judgement in vain the session is judged again so much later, in seconds, for each time that it was.
+const AGAIN_SECONDS: [i64; 2] = [60, 300];
+/// A session is held so much longer than its judge may run, in milliseconds.
+const GRACE_MS: i64 = 30_000;
+
+/// What a look led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Looked {
+    /// There is no such session, or nothing is to be done.
+    Nothing,
+    /// Another judge is at it.
+    Busy,
+    /// It is not silent for long enough yet; it is looked at again.
+    NotYet,
+    /// The judges had their turn.
+    Judged(RunOutcome),
+}
+
+/// Looks at a session and judges it, if it has been silent for long enough.
+///
+/// # Errors
+/// [`RunError`] when the infrastructure failed; the session stays due.
+pub async fn look(
+    services: &Services,
+    org: &OrgId,
+    task: &SessionTask,
+    deadline_ms: EpochMillis,
+) -> Result<Looked, RunError> {
+    let keys = UserKeys { org, user: &task.user };
+    let owner = services.ids.uuid();
+    loop {
+        let taken = services.store.take_session(&keys, &task.session, &owner, deadline_ms + GRACE_MS).await?;
+        let held = match taken {
+            SessionTaken::Unknown => return Ok(Looked::Nothing),
+            SessionTaken::Busy => return Ok(Looked::Busy),
+            SessionTaken::Held(held) => held,
+        };
+        match look_at(services, &keys, &held, deadline_ms).await {
+            Ok(Some(looked)) => return Ok(looked),
+            // Somebody published meanwhile: look again.
+            Ok(None) => {}
+            Err(error) => {
+                services.store.leave_session(&keys, &held, NextLook::Unchanged, held.attempts).await?;
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// `None` when the session changed meanwhile and is still held.
+async fn look_at(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    held: &SessionHeld,
+    deadline_ms: EpochMillis,
+) -> Result<Option<Looked>, RunError> {
+    let Some(due_at) = held.due_at else {
+        leave(services, keys, held, NextLook::Unchanged, held.attempts).await?;
+        return Ok(Some(Looked::Nothing));
+    };
+    let now = services.clock.now();
+    let silent_at = held.record.last_at + services.evaluation_delay_seconds;
+    if now < silent_at.max(if held.attempts > 0 { due_at } else { silent_at }) {
+        // An early timer of a session whose time stands finds nothing to move; should no other timer go off, the
+        // sweep finds the session.
+        let next = if due_at >= silent_at { NextLook::Unchanged } else { NextLook::At(silent_at) };
+        let left = leave(services, keys, held, next, held.attempts).await?;
+        return Ok(left.then_some(Looked::NotYet));
+    }
+    let order = RunOrder {
+        org: keys.org.clone(),
+        user: keys.user.clone(),
+        session: held.session_id.hash(),
+        agent_version: held.agent_version.clone(),
+        source: Some(held.source.clone()),
+        is_forced: false,
+        run_agent_success: held.judges.agent_success,
+        run_retrieved_learning: held.judges.retrieved_learning,
+        through: None,
+    };
+    let judged = judge_held(services, &order, held, NextLook::Never, deadline_ms).await?;
+    if judged.committed {
+        if let Some(timer) = judged.timer {
+            set(services, keys, &timer).await;
+        }
+        return Ok(Some(Looked::Judged(judged.outcome)));
+    }
+    let left = settle(services, keys, held, &judged.outcome, now).await?;
+    Ok(left.then_some(Looked::Judged(judged.outcome)))
+}
+
+/// Gives a session back of which there is no new verdict; `false` when it changed meanwhile.
+async fn settle(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    held: &SessionHeld,
+    outcome: &RunOutcome,
+    now: EpochSeconds,
+) -> Result<bool, RunError> {
+    if outcome.agent_success != AgentSuccessStatus::Failed {
+        return leave(services, keys, held, NextLook::Never, 0).await;
+    }
+    let attempts = held.attempts + 1;
+    let pause = usize::try_from(held.attempts).ok().and_then(|attempt| AGAIN_SECONDS.get(attempt));
+    match pause {
+        // The sweep finds it: a timer for each attempt would be one call more for something that is late anyway.
+        Some(pause) => {
+            let next = NextLook::At(now + pause);
+            Ok(services.store.leave_session(keys, held, next, attempts).await?.is_some())
+        }
+        None => {
+            tracing::error!(event = "evaluation_given_up", org = keys.org.as_str(), attempts);
+            leave(services, keys, held, NextLook::Never, 0).await
+        }
+    }
+}
+
+/// Gives a session back and sets the timer for its next look; `false` when it changed meanwhile.
+async fn leave(
+    services: &Services,
+    keys: &UserKeys<'_>,
+    held: &SessionHeld,
+    next: NextLook,
+    attempts: i64,
+) -> Result<bool, RunError> {
+    let Some(timer) = services.store.leave_session(keys, held, next, attempts).await? else {
+        return Ok(false);
+    };
+    if let Some(timer) = timer {
+        set(services, keys, &timer).await;
+    }
+    Ok(true)
+}
+
+async fn set(services: &Services, keys: &UserKeys<'_>, timer: &SessionTimer) {
+    set_timer(services, keys.org, keys.user, timer).await;
+}
