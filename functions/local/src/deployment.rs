@@ -15,6 +15,7 @@ use crate::cloud::handlers::{Handlers, Running, StartError};
 use crate::cloud::hub::Hub;
 use crate::cloud::kms::LocalKms;
 use crate::cloud::s3::LocalS3;
+use crate::cloud::scheduler::LocalScheduler;
 use crate::cloud::sqs::Sqs;
 use crate::cloud::template::{Cloud, TemplateError};
 use crate::data_dir::{DataDir, DataDirError};
@@ -84,6 +85,7 @@ pub struct Deployment {
     /// Below the AWS SDK: counters, faults.
     pub hub: Hub,
     sqs: Arc<Sqs>,
+    scheduler: Arc<LocalScheduler>,
     cloud: Cloud,
     clock: Arc<dyn Clock>,
     // Held so that no other process opens the directory.
@@ -98,7 +100,7 @@ impl Deployment {
     pub fn new(data: Data, clock: Arc<dyn Clock>, options: &Options) -> Result<Self, DeploymentError> {
         let cloud = Cloud::deployed(&BTreeMap::new())?;
         let hub = Hub::new(Arc::clone(&clock));
-        let sqs = register(&hub, &cloud, &data, &clock)?;
+        let (sqs, scheduler) = register(&hub, &cloud, &data, &clock)?;
         let settings = settings(&cloud, options)?;
         let world = World {
             aws: hub.sdk_config(),
@@ -107,7 +109,7 @@ impl Deployment {
             random: Arc::new(random_share),
         };
         let app = App::new(settings, world);
-        Ok(Self { app, hub, sqs, cloud, clock, _data: data })
+        Ok(Self { app, hub, sqs, scheduler, cloud, clock, _data: data })
     }
 
     /// Starts the functions of the template, as queues and rules set them off.
@@ -152,7 +154,21 @@ impl Deployment {
                 let (app, deadline) = (Arc::clone(&sweep_app), deadline(&sweep_clock, sweep_timeout));
                 async move { Ok(sweep::handle(&app, deadline).await.map(drop)?) }
             });
-        Ok(handlers.start(&self.cloud, &self.sqs, &self.clock)?)
+        let mut running = handlers.start(&self.cloud, &self.sqs, &self.clock)?;
+        let (scheduler, sqs) = (Arc::clone(&self.scheduler), Arc::clone(&self.sqs));
+        running.add(|stop| scheduler.run(sqs, stop));
+        Ok(running)
+    }
+
+    /// Sends the messages of all timers whose time has come; for tests that run no functions.
+    pub fn fire_timers(&self) -> usize {
+        self.scheduler.fire_due(&self.sqs)
+    }
+
+    /// The timers.
+    #[must_use]
+    pub fn scheduler(&self) -> &LocalScheduler {
+        &self.scheduler
     }
 }
 
@@ -166,7 +182,7 @@ fn register(
     cloud: &Cloud,
     data: &Data,
     clock: &Arc<dyn Clock>,
-) -> Result<Arc<Sqs>, DeploymentError> {
+) -> Result<(Arc<Sqs>, Arc<LocalScheduler>), DeploymentError> {
     fn part<E: std::fmt::Display>(part: &'static str) -> impl Fn(E) -> DeploymentError {
         move |error| DeploymentError::Part { part, reason: error.to_string() }
     }
@@ -190,7 +206,12 @@ fn register(
     hub.register("kms", Arc::new(kms));
     let service: Arc<dyn crate::cloud::service::LocalService> = sqs.clone();
     hub.register("sqs", service);
-    Ok(sqs)
+    let queues = cloud.queues.iter().map(|queue| (queue.arn(), queue.url())).collect();
+    let journal = data.file("scheduler.journal");
+    let scheduler = LocalScheduler::open(queues, Arc::clone(clock), journal.as_deref());
+    let scheduler = Arc::new(scheduler.map_err(part("Scheduler"))?);
+    hub.register("scheduler", scheduler.clone());
+    Ok((sqs, scheduler))
 }
 
 /// The environment of the template's API function, with what the operator's environment adds.

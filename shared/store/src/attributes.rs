@@ -112,6 +112,8 @@ pub(crate) const GENERATION: &str = "evg";
 pub(crate) const SUCCESS_WANTED: &str = "evs";
 pub(crate) const RETRIEVED_WANTED: &str = "evr";
 pub(crate) const JUDGED_VERSION: &str = "evv";
+/// On a session: it is not judged again before this time (epoch seconds).
+pub(crate) const NOT_BEFORE: &str = "evn";
 /// What an attempt came to, as JSON.
 pub(crate) const OUTCOME: &str = "outc";
 /// Sessions that a job judges at once.

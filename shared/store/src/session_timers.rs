@@ -10,8 +10,8 @@ use domain::time::{EpochMillis, EpochSeconds};
 
 use crate::Store;
 use crate::attributes::{
-    AGENT_VERSION, ATTEMPTS, DUE_AT, DUE_PK, GENERATION, Item, ItemReader, JUDGED_VERSION, OWNER, PK,
-    RETRIEVED_WANTED, SESSION, SK, SOURCE, SUCCESS_WANTED, UNTIL, VERSION, number, text,
+    AGENT_VERSION, ATTEMPTS, DUE_AT, DUE_PK, GENERATION, Item, ItemReader, JUDGED_VERSION, NOT_BEFORE, OWNER,
+    PK, RETRIEVED_WANTED, SESSION, SK, SOURCE, SUCCESS_WANTED, UNTIL, VERSION, number, text,
 };
 use crate::due;
 use crate::error::StoreError;
@@ -62,6 +62,8 @@ pub struct SessionHeld {
     pub agent_version: String,
     /// The source of its last request.
     pub source: String,
+    /// It is not judged again before this time: the last time was in vain.
+    pub not_before: Option<EpochSeconds>,
     /// How often it was judged in vain since it was judged last.
     pub attempts: i64,
     /// The version of the session that was judged last.
@@ -282,12 +284,16 @@ fn leaving(
     }
     match next {
         NextLook::Unchanged => {}
-        NextLook::Never => remove.extend([DUE_AT, DUE_PK, SUCCESS_WANTED, RETRIEVED_WANTED]),
+        NextLook::Never => remove.extend([DUE_AT, DUE_PK, SUCCESS_WANTED, RETRIEVED_WANTED, NOT_BEFORE]),
         NextLook::At(at) => {
             set.push(format!("{DUE_AT} = :due, {DUE_PK} = :shard, {GENERATION} = :gen"));
             values.push((":due", number(at - SWEEP_GRACE_SECONDS)));
             values.push((":shard", text(&due::partition(keys.user))));
             values.push((":gen", number(held.generation + 1)));
+            if attempts > held.attempts {
+                set.push(format!("{NOT_BEFORE} = :at"));
+                values.push((":at", number(at)));
+            }
         }
     }
     if next != NextLook::Unchanged {
@@ -318,6 +324,7 @@ fn held(item: &Item, owner: &str) -> Result<SessionHeld, StoreError> {
         },
         agent_version: reader.text_opt(AGENT_VERSION).unwrap_or("").to_owned(),
         source: reader.text_opt(SOURCE).unwrap_or("").to_owned(),
+        not_before: reader.number_opt(NOT_BEFORE),
         attempts: reader.count(ATTEMPTS),
         judged_version: reader.number_opt(JUDGED_VERSION),
         owner: owner.to_owned(),

@@ -5,6 +5,7 @@ mod agent_playbooks;
 mod aggregations;
 mod config;
 mod edits;
+mod evaluations;
 mod experiments;
 mod grading;
 mod interactions;
@@ -34,7 +35,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 69] = [
+pub const ROUTES: [(&str, &str); 70] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -95,6 +96,7 @@ pub const ROUTES: [(&str, &str); 69] = [
     ("POST", "/api/manual_playbook_generation"),
     ("GET", "/api/get_operation_status"),
     ("POST", "/api/cancel_operation"),
+    ("POST", "/api/get_agent_success_evaluation_results"),
     ("POST", "/api/evaluations/regenerate"),
     ("GET", "/api/evaluations/regenerate/{job_id}"),
     ("DELETE", "/api/evaluations/regenerate/{job_id}"),
@@ -223,6 +225,10 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/manual_playbook_generation", post(operations::generate_playbooks))
         .route("/api/get_operation_status", get(operations::get_operation_status))
         .route("/api/cancel_operation", post(operations::cancel_operation))
+        .route(
+            "/api/get_agent_success_evaluation_results",
+            post(evaluations::get_agent_success_evaluation_results),
+        )
         .route("/api/evaluations/regenerate", post(regeneration::regenerate))
         .route(
             "/api/evaluations/regenerate/{job_id}",

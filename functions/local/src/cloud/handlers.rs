@@ -203,6 +203,14 @@ pub struct Running {
 }
 
 impl Running {
+    /// Runs something else beside the functions, which ends when its argument turns true.
+    pub(crate) fn add<R>(&mut self, work: impl FnOnce(watch::Receiver<bool>) -> R)
+    where
+        R: Future<Output = ()> + Send + 'static,
+    {
+        self.tasks.spawn(work(self.stop.subscribe()));
+    }
+
     /// Takes no new work, and returns when the runs under way have ended.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);

@@ -14,6 +14,7 @@ mod mapping;
 mod random;
 pub mod rules;
 pub mod s3;
+pub mod scheduler;
 pub mod service;
 pub mod sqs;
 pub mod template;

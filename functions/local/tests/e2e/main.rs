@@ -19,6 +19,7 @@ mod experiments;
 mod http;
 mod idempotency;
 mod invitations;
+mod judging;
 mod large_input;
 mod log_events;
 mod main_job;

@@ -36,6 +36,7 @@ pub(crate) enum Purpose {
     Expansion,
     Review,
     Aggregation,
+    Judge,
 }
 
 /// What a request is for.
@@ -53,6 +54,7 @@ pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
         Some("playbook_aggregation") => Purpose::Aggregation,
         Some("memory_reflection") => Purpose::Reflection,
         Some("tagging") => Purpose::Tagging,
+        Some("agent_success_evaluation") => Purpose::Judge,
         Some("playbook_candidate_review") => Purpose::Review,
         _ if request.prompt().contains("<text_to_expand>") => Purpose::Expansion,
         _ => Purpose::Gate,
@@ -81,8 +83,21 @@ pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
             "content": null, "trigger": null, "rationale": null,
         }] })),
         Purpose::Expansion => Scripted::text("{}"),
+        Purpose::Judge => Scripted::json(&verdict(&prompt)),
         Purpose::Aggregation => Scripted::json(&aggregation(&prompt)),
     }
+}
+
+/// A session fails whose user says so: `bad: …`.
+fn verdict(prompt: &str) -> Value {
+    let complaints = marked(prompt, "bad: ");
+    json!({
+        "is_success": complaints.is_empty(),
+        "failure_type": complaints.first().map(|_| "wrong_answer"),
+        "failure_reason": complaints.first().map(|(_, why)| why.clone()),
+        "is_escalated": prompt.contains("human please"),
+        "number_of_correction_per_session": complaints.len(),
+    })
 }
 
 /// The call that ends an extraction.

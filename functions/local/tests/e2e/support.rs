@@ -136,6 +136,12 @@ impl Site {
         self.drain(&url, handle).await
     }
 
+    /// Lets the timers go off whose time has come, then hands what they sent to the judge.
+    pub(crate) async fn judge(&self) -> usize {
+        self.deployment.fire_timers();
+        self.evaluate().await
+    }
+
     async fn drain<F>(&self, url: &str, handle: impl Fn(SqsEvent, i64) -> F) -> usize
     where
         F: Future<Output = SqsBatchResponse>,

@@ -56,9 +56,10 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("POST", "/api/cancel_operation") => Case::Read(json!({ "service_name": mark })),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
-        ("POST", "/api/evaluations/regenerate") => Case::Read(json!({ "from_ts": 0, "to_ts": 9 })),
+        ("POST", "/api/get_agent_success_evaluation_results") => Case::Read(json!({})),
+        ("POST", "/api/evaluations/regenerate") => Case::Write(json!({ "from_ts": 0, "to_ts": 9 })),
         ("POST", "/api/evaluations/grade_on_demand") => {
-            Case::Read(json!({ "session_id": "s1", "agent_version": "v1" }))
+            Case::Read(json!({ "session_id": "of nobody", "agent_version": "v1" }))
         }
         ("GET" | "DELETE", "/api/evaluations/regenerate/{job_id}") => {
             Case::At("/api/evaluations/regenerate/nobody")
@@ -169,8 +170,8 @@ async fn write_everything(caller: &Caller, mark: &str) {
         let answer = call(caller, method, path, mark).await.unwrap();
         // A receipt has no word for success: it says 202.
         let is_receipt = answer.status == 202 && answer.body["status"] == "queued";
-        // Nor has the list of experiments.
-        let is_list = answer.body["experiments"].is_array();
+        // Nor have the list of experiments and the start of a job.
+        let is_list = answer.body["experiments"].is_array() || answer.body["job_id"].is_string();
         let is_success = answer.status == 200 && (is_list || answer.body["success"] == true);
         assert!(is_receipt || is_success, "{path}: {} {}", answer.status, answer.body);
     }
@@ -265,6 +266,12 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
         "/api/playbook_aggregation_operations/{operation_id}",
         "/api/playbook_aggregation_change_logs",
         "/api/retrieval_experiments/{experiment_id}/results",
+        "/api/evaluations/regenerate",
+        "/api/evaluations/regenerate/{job_id}",
+        "/api/evaluations/grade_on_demand",
+        "/api/evaluations/grade_on_demand/{grade_id}",
+        // No session has been silent for long enough.
+        "/api/get_agent_success_evaluation_results",
     ];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");

@@ -1,11 +1,12 @@
-//! `POST /api/evaluations/regenerate`, `POST /api/evaluations/grade_on_demand`.
+//! `POST /api/evaluations/regenerate`, `POST /api/evaluations/grade_on_demand`,
+//! `POST /api/get_agent_success_evaluation_results`.
 
 use serde_json::Value;
 
 use crate::entities::AGENT_SUCCESS;
 use crate::time::EpochSeconds;
-use crate::validation::rules::{self, Bounds};
-use crate::validation::{ValidationErrors, read_body};
+use crate::validation::rules::{self, Bounds, POSITIVE};
+use crate::validation::{TimeRange, ValidationErrors, read_body};
 
 /// Of what span of time sessions are to be judged anew; both ends belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,43 @@ impl GradeOnDemand {
                 })
             },
             |_| Ok(()),
+        )
+    }
+}
+
+/// Which verdicts are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetEvaluationResults {
+    /// So many at most.
+    pub limit: usize,
+    /// Of this agent version only.
+    pub agent_version: Option<String>,
+    /// On sessions that began within these times.
+    pub time: TimeRange,
+}
+
+impl GetEvaluationResults {
+    /// Verdicts that are listed when the caller does not say how many.
+    pub const LIMIT: i64 = 100;
+
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// [`ValidationErrors`] with every broken rule.
+    pub fn parse(body: &Value) -> Result<Self, ValidationErrors> {
+        read_body(
+            body,
+            |fields| {
+                let limit = fields.nullable_or("limit", Some(Self::LIMIT), rules::integer(POSITIVE));
+                let agent_version = fields.nullable("agent_version", rules::text);
+                let time = TimeRange::read(fields);
+                Some(Self {
+                    limit: usize::try_from(limit?.unwrap_or(Self::LIMIT)).unwrap_or(usize::MAX),
+                    agent_version: agent_version?,
+                    time: time?,
+                })
+            },
+            |read| read.time.check(),
         )
     }
 }

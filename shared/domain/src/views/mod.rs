@@ -2,6 +2,7 @@
 //! empty lists and texts are not; the order of the members is part of the contract.
 
 mod answers;
+mod evaluations;
 mod experiments;
 mod judging;
 mod operations;
@@ -19,6 +20,7 @@ pub use answers::{
     DeletedAnswer, ExperimentAssignment, InteractionsAnswer, InvalidateCacheAnswer, MyConfigAnswer,
     ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
+pub use evaluations::{EvaluationResultView, EvaluationResultsAnswer};
 pub use experiments::{ArmMetrics, ExperimentResultsAnswer, ExperimentView, ExperimentsAnswer};
 pub use judging::{GradeAnswer, RegenerationFailure, RegenerationStarted, RegenerationView};
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};

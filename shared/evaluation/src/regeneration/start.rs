@@ -4,6 +4,7 @@ use domain::config::Config;
 use domain::entities::RetrievalExperimentArm;
 use domain::experiments::assigned_arm;
 use domain::ids::{OrgId, UserId};
+use domain::judging::RegenerationStatus;
 use domain::time::EpochSeconds;
 use futures::future::join_all;
 use learning::services::Services;
@@ -70,6 +71,9 @@ pub async fn start(
     };
     if !store.start_regeneration(org, &new).await? {
         return Err(StartError::Busy);
+    }
+    if new.candidates.is_empty() {
+        store.end_regeneration(org, &job_id, RegenerationStatus::Completed).await?;
     }
     let wakes = (0..new.lanes).map(|lane| wake_lane(services, org, &job_id, lane));
     join_all(wakes).await;

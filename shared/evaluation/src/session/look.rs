@@ -75,10 +75,11 @@ async fn look_at(
     };
     let now = services.clock.now();
     let silent_at = held.record.last_at + services.evaluation_delay_seconds;
-    if now < silent_at.max(if held.attempts > 0 { due_at } else { silent_at }) {
+    if now < silent_at.max(held.not_before.unwrap_or(0)) {
         // An early timer of a session whose time stands finds nothing to move; should no other timer go off, the
         // sweep finds the session.
-        let next = if due_at >= silent_at { NextLook::Unchanged } else { NextLook::At(silent_at) };
+        let stands = due_at == silent_at || held.not_before.is_some_and(|at| at > silent_at);
+        let next = if stands { NextLook::Unchanged } else { NextLook::At(silent_at) };
         let left = leave(services, keys, held, next, held.attempts).await?;
         return Ok(left.then_some(Looked::NotYet));
     }

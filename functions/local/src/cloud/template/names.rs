@@ -63,6 +63,10 @@ pub(super) fn add_names(scope: &mut Scope, resource: &Declared) -> Result<(), Te
                 vec![("Arn", queue.arn()), ("QueueUrl", queue.url()), ("QueueName", queue.name.clone())];
             (queue.url(), attributes)
         }
+        "AWS::IAM::Role" => {
+            let arn = format!("arn:aws:iam::{ACCOUNT_ID}:role/{generated}");
+            (generated, vec![("Arn", arn)])
+        }
         "AWS::Serverless::Function" => {
             let arn = format!("arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:{generated}");
             (generated, vec![("Arn", arn)])
