@@ -6,6 +6,7 @@ mod choices;
 pub mod edits;
 pub mod interactions;
 pub mod operations;
+pub mod outcomes;
 pub mod playbooks;
 pub mod profiles;
 pub mod provenance;

@@ -3,6 +3,7 @@
 
 mod answers;
 mod operations;
+mod outcomes;
 mod playbooks;
 mod profiles;
 mod provenance;
@@ -18,6 +19,7 @@ pub use answers::{
     ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
+pub use outcomes::{OutcomeFailureReason, SessionOutcomeAnswer, SessionOutcomeView, SessionOutcomesAnswer};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, ProfileView};
 pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
