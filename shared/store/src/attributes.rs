@@ -106,6 +106,8 @@ pub(crate) const SKIPPED: &str = "nskp";
 pub(crate) const TTL: &str = "ttl";
 /// The verdict that is in force.
 pub(crate) const EVALUATION_ID: &str = "evid";
+/// The commit that wrote the outcome of a session.
+pub(crate) const OUTCOME: &str = "oco";
 /// Operations: which run, how far, when its worker was last heard of, whether a caller wants it stopped.
 pub(crate) const OPERATION: &str = "opid";
 pub(crate) const OPERATION_KIND: &str = "opk";

@@ -1,5 +1,5 @@
-//! Storing a request: one read, then one transaction of four items (five for a user's first request in a
-//! session).
+//! Storing a request: one read, then one transaction of four items (six for a user's first request in a session: that
+//! the user is in it, and that the session has a user more).
 
 use domain::entities::{Interaction, Request};
 use domain::ids::{OrgId, UserHash};
@@ -22,6 +22,7 @@ use crate::lookups::{RequestReceipt, lookup_item};
 use crate::objects::{digest, image_object, request_object};
 use crate::requests::{EncodedDocument, POSITIONS_PER_USER_NUMBER, encode};
 use crate::retry::ATTEMPTS_MAX;
+use crate::session_parts::census_digit;
 use crate::stalls::{Stall, found_stall, stall_key};
 use crate::transaction::{Expression, Transaction, TransactionError};
 
@@ -247,9 +248,15 @@ impl Store {
         if !found.session_exists {
             let key = keys::session_member(keys.org, &new.request.session_id, keys.user);
             transaction.put(self, lookup_item(&key, keys.user));
+            transaction.update(self, &census_key(keys, new), Expression::new(format!("ADD {COUNT} :one")).value(":one", number(1)));
         }
         (transaction, Placed { lookup, head: head_index })
     }
+}
+
+/// The count that says that a session has a user more; see [`crate::session_parts`].
+fn census_key(keys: &UserKeys<'_>, new: &NewRequest) -> keys::Key {
+    keys::session_census(keys.org, &new.request.session_id, census_digit(keys.user))
 }
 
 /// The name of an object and its body.
