@@ -2,14 +2,16 @@
 //!
 //! The index is read backwards, so what breaks ties stands in it as its complement: descending keys are ascending ids.
 
+use std::collections::HashSet;
+
 use domain::entities::{SessionOutcome, SessionOutcomeKind};
-use domain::ids::OrgId;
+use domain::ids::{OrgId, SessionId};
 use domain::time::EpochSeconds;
 
 use crate::Store;
 use crate::attributes::{Item, ItemReader, PK, SK, SOURCE, USER};
 use crate::error::StoreError;
-use crate::keys::{Key, Listing};
+use crate::keys::{Key, Listing, session_outcome};
 use crate::session_parts::stored_outcome;
 
 /// Entries that are read at a time.
@@ -79,13 +81,18 @@ impl Store {
         let partition = Listing::Outcomes.partition(org);
         let enough = offset.saturating_add(limit);
         let span = (filter.start_time.unwrap_or(0).min(LAST_SECOND), filter.end_time.unwrap_or(LAST_SECOND).min(LAST_SECOND));
+        // An outcome that is replaced meanwhile may stand in the index at both of its times.
+        let mut seen = HashSet::new();
         let (mut found, mut start) = (Vec::new(), None);
         loop {
             let page = self.query_by_time_between(&partition, span, Some(PAGE_ENTRIES), start).await?;
             let mut keys = Vec::new();
             for entry in page.0.iter().filter(|entry| filter.may_let_through(entry)) {
                 let reader = ItemReader(entry);
-                keys.push(Key::from_parts(reader.text(PK)?, reader.text(SK)?));
+                let key = Key::from_parts(reader.text(PK)?, reader.text(SK)?);
+                if seen.insert(key.clone()) {
+                    keys.push(key);
+                }
             }
             for item in &self.get_many(&keys).await? {
                 let row = stored_outcome(ItemReader(item))?.row;
@@ -100,11 +107,31 @@ impl Store {
         }
         Ok(page_of(found, offset, limit))
     }
+
+    /// The same of certain sessions, consistently read.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails or an outcome is damaged.
+    pub async fn list_outcomes_of(
+        &self,
+        org: &OrgId,
+        sessions: &[SessionId],
+        filter: &OutcomeFilter,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Vec<SessionOutcome>, StoreError> {
+        let wanted: Vec<_> = sessions.iter().map(|session| session_outcome(org, session)).collect();
+        let mut found = Vec::new();
+        for item in &self.get_many(&wanted).await? {
+            found.push(stored_outcome(ItemReader(item))?.row);
+        }
+        found.retain(|row| filter.lets_through(row));
+        Ok(page_of(found, offset, limit))
+    }
 }
 
 /// The part of outcomes that is wanted, in the order of lists.
-#[must_use]
-pub(crate) fn page_of(mut found: Vec<SessionOutcome>, offset: usize, limit: usize) -> Vec<SessionOutcome> {
+fn page_of(mut found: Vec<SessionOutcome>, offset: usize, limit: usize) -> Vec<SessionOutcome> {
     found.sort_by(|a, b| list_order(a).cmp(&list_order(b)));
     found.into_iter().skip(offset).take(limit).collect()
 }

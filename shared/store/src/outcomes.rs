@@ -1,7 +1,7 @@
 //! Outcomes of sessions: one item a session, written only while the session is as it was read.
 
 use domain::entities::SessionOutcome;
-use domain::ids::{OrgId, SessionId};
+use domain::ids::OrgId;
 
 use crate::Store;
 use crate::attributes::{
@@ -13,7 +13,7 @@ use crate::keys::{self, Listing, time_key};
 use crate::outcome_lists::tie;
 use crate::retry::ATTEMPTS_MAX;
 use crate::rows::encode;
-use crate::session_parts::{SessionParts, SessionPartsError, stored_outcome};
+use crate::session_parts::{SessionParts, SessionPartsError};
 use crate::transaction::{Expression, Reason, Transaction, TransactionError};
 
 /// An outcome, and the session as it was read: the new row takes the place of the outcome that was found then.
@@ -119,20 +119,6 @@ impl Store {
     async fn is_ours(&self, org: &OrgId, commit: &OutcomeCommit<'_>) -> Result<bool, StoreError> {
         let item = self.get(&keys::session_outcome(org, &commit.outcome.session_id)).await?;
         Ok(item.is_some_and(|item| ItemReader(&item).text_opt(OUTCOME) == Some(commit.commit_id)))
-    }
-
-    /// The outcomes of sessions, consistently read, in any order; sessions without one are left out.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the table fails or an outcome is damaged.
-    pub async fn outcomes_of(
-        &self,
-        org: &OrgId,
-        sessions: &[SessionId],
-    ) -> Result<Vec<SessionOutcome>, StoreError> {
-        let wanted: Vec<_> = sessions.iter().map(|session| keys::session_outcome(org, session)).collect();
-        let items = self.get_many(&wanted).await?;
-        items.iter().map(|item| Ok(stored_outcome(ItemReader(item))?.row)).collect()
     }
 }
 
