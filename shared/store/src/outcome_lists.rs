@@ -80,7 +80,10 @@ impl Store {
     ) -> Result<Vec<SessionOutcome>, StoreError> {
         let partition = Listing::Outcomes.partition(org);
         let enough = offset.saturating_add(limit);
-        let span = (filter.start_time.unwrap_or(0).min(LAST_SECOND), filter.end_time.unwrap_or(LAST_SECOND).min(LAST_SECOND));
+        let span = (
+            filter.start_time.unwrap_or(0).min(LAST_SECOND),
+            filter.end_time.unwrap_or(LAST_SECOND).min(LAST_SECOND),
+        );
         // An outcome that is replaced meanwhile may stand in the index at both of its times.
         let mut seen = HashSet::new();
         let (mut found, mut start) = (Vec::new(), None);

@@ -248,7 +248,11 @@ impl Store {
         if !found.session_exists {
             let key = keys::session_member(keys.org, &new.request.session_id, keys.user);
             transaction.put(self, lookup_item(&key, keys.user));
-            transaction.update(self, &census_key(keys, new), Expression::new(format!("ADD {COUNT} :one")).value(":one", number(1)));
+            transaction.update(
+                self,
+                &census_key(keys, new),
+                Expression::new(format!("ADD {COUNT} :one")).value(":one", number(1)),
+            );
         }
         (transaction, Placed { lookup, head: head_index })
     }

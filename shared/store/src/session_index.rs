@@ -99,7 +99,12 @@ impl Store {
                 let is_kept = bytes <= *room;
                 // Once one does not fit, none is kept: the rest is read in larger pieces.
                 *room = if is_kept { *room - bytes } else { 0 };
-                index.entries.push(SessionEntry { request, interactions, key, item: is_kept.then_some(item) });
+                index.entries.push(SessionEntry {
+                    request,
+                    interactions,
+                    key,
+                    item: is_kept.then_some(item),
+                });
             }
             match next {
                 Some(next) => start = Some(next),
@@ -140,10 +145,8 @@ impl Store {
         for interaction in &mut document.interactions {
             if let Some(object) = interaction.image_object.take() {
                 let bytes = self.objects.get(&object).await?;
-                interaction.image_encoding = String::from_utf8(bytes).map_err(|_| StoreError::Corrupt {
-                    key: object,
-                    attribute: DOCUMENT,
-                })?;
+                interaction.image_encoding = String::from_utf8(bytes)
+                    .map_err(|_| StoreError::Corrupt { key: object, attribute: DOCUMENT })?;
             }
         }
         Ok(document)
@@ -152,6 +155,5 @@ impl Store {
 
 fn is_at(item: &Item, key: &Key) -> bool {
     let reader = ItemReader(item);
-    reader.text_opt(PK) == Some(key.pk())
-        && reader.text_opt(SK) == Some(key.sk())
+    reader.text_opt(PK) == Some(key.pk()) && reader.text_opt(SK) == Some(key.sk())
 }

@@ -18,9 +18,7 @@ use crate::attributes::{
     VERSION, number,
 };
 use crate::error::StoreError;
-use crate::keys::{
-    self, SESSION_CENSUS_PREFIX, SESSION_MEMBER_PREFIX, SESSION_OUTCOME, UserKeys,
-};
+use crate::keys::{self, SESSION_CENSUS_PREFIX, SESSION_MEMBER_PREFIX, SESSION_OUTCOME, UserKeys};
 use crate::lookups::user_hash;
 use crate::transaction::{Expression, Transaction};
 

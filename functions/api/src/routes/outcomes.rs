@@ -42,9 +42,7 @@ pub(crate) async fn get_session_outcomes(
     };
     let (store, org) = (&app.services.store, &caller.org);
     let found = match &wanted.session_ids {
-        Some(sessions) => {
-            store.list_outcomes_of(org, sessions, &filter, wanted.offset, wanted.top_k).await?
-        }
+        Some(sessions) => store.list_outcomes_of(org, sessions, &filter, wanted.offset, wanted.top_k).await?,
         None => store.list_outcomes(org, &filter, wanted.offset, wanted.top_k).await?,
     };
     ok(SessionOutcomesAnswer::new(found))

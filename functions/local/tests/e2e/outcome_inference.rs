@@ -13,7 +13,9 @@ use crate::support::{Site, request, with};
 async fn site() -> Site {
     let site = Site::offline().await;
     site.set_site_var("feature_flags", &json!({ "infer_session_outcomes": { "enabled": true } })).await;
-    site.acme.publish(&with(request("ana", "s1", "r1", &["hello", "there"]), json!({ "source": "api" }))).await;
+    site.acme
+        .publish(&with(request("ana", "s1", "r1", &["hello", "there"]), json!({ "source": "api" })))
+        .await;
     site.advance(5);
     site.acme.publish(&request("ana", "s1", "r2", &["bye"])).await;
     site
@@ -141,7 +143,10 @@ async fn the_same_verdict_again_writes_nothing_and_a_later_one_keeps_the_identit
     assert_eq!((&refreshed["outcome"], &refreshed["is_inferred"]), (&json!("success"), &json!(true)));
     // The earlier one comes once more, late.
     let late = infer(&site, &first).await;
-    assert!(matches!(late, InferredOutcome::Refused(OutcomeFailureReason::ConflictingFinalization, _)), "{late:?}");
+    assert!(
+        matches!(late, InferredOutcome::Refused(OutcomeFailureReason::ConflictingFinalization, _)),
+        "{late:?}"
+    );
     assert_eq!(stored(&site).await.unwrap(), refreshed);
 }
 
@@ -159,7 +164,9 @@ async fn a_report_takes_the_place_of_an_inferred_outcome_which_is_kept_and_not_s
     assert_eq!(answer["finalized_trajectory_digest"], digest(&site, &["ana"], "s1").await);
     let shown = stored(&site).await.unwrap();
     assert_eq!((&shown["outcome"], &shown["is_inferred"]), (&json!("failure"), &json!(false)));
-    assert!(shown.get("superseded_outcome").is_none() && shown.get("trajectory_through_request_id").is_none());
+    assert!(
+        shown.get("superseded_outcome").is_none() && shown.get("trajectory_through_request_id").is_none()
+    );
     let items = site.items().await;
     let item = items.iter().find(|item| item["SK"].as_s().unwrap() == "OUT").unwrap();
     let row: Value = serde_json::from_str(item["doc"].as_s().unwrap()).unwrap();

@@ -25,7 +25,8 @@ async fn populated(site: &Site) -> i64 {
         ("ana", "s4", "web", "unknown", 10, Some("done")),
         ("an", "s5", "web", "success", 20, None),
     ] {
-        let body = with(request(user, session, &format!("r-{session}"), &["hello"]), json!({ "source": source }));
+        let body =
+            with(request(user, session, &format!("r-{session}"), &["hello"]), json!({ "source": source }));
         site.acme.publish(&body).await;
         let body = with(report(session, outcome, began + later), json!({ "label": label }));
         assert_eq!(send(&site.acme, &body).await["recorded"], true);

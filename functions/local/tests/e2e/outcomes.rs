@@ -21,7 +21,11 @@ pub(crate) async fn send(caller: &Caller, body: &Value) -> Value {
 /// The identity in an answer.
 fn identity(answer: &Value) -> Value {
     let names = ["outcome_id", "outcome_revision", "outcome_contract_digest", "finalized_trajectory_digest"];
-    names.iter().map(|name| ((*name).to_owned(), answer[*name].clone())).collect::<serde_json::Map<_, _>>().into()
+    names
+        .iter()
+        .map(|name| ((*name).to_owned(), answer[*name].clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 fn now(site: &Site) -> i64 {
@@ -35,7 +39,8 @@ pub(crate) async fn digest(site: &Site, users: &[&str], session: &str) -> String
     let mut documents: Vec<RequestDocument> = Vec::new();
     for user in users {
         let user = UserHash::of(&UserId::new(user).unwrap());
-        documents.extend(store.documents(&UserKeys { org: &org, user: &user }, 0, i64::MAX >> 24).await.unwrap());
+        documents
+            .extend(store.documents(&UserKeys { org: &org, user: &user }, 0, i64::MAX >> 24).await.unwrap());
     }
     documents.retain(|document| document.request.session_id == session);
     documents.sort_by_key(|document| (document.request.created_at, document.request.request_id.clone()));
@@ -43,7 +48,8 @@ pub(crate) async fn digest(site: &Site, users: &[&str], session: &str) -> String
     for document in &mut documents {
         for interaction in &mut document.interactions {
             if let Some(object) = interaction.image_object.take() {
-                interaction.image_encoding = String::from_utf8(store.objects().get(&object).await.unwrap()).unwrap();
+                interaction.image_encoding =
+                    String::from_utf8(store.objects().get(&object).await.unwrap()).unwrap();
             }
         }
         hasher.add(&document.request, &document.interactions).unwrap();
@@ -77,7 +83,9 @@ async fn outcome_item(site: &Site) -> crate::support::Item {
 #[tokio::test]
 async fn a_first_outcome_is_three_reads_and_one_transaction_and_names_user_source_and_digests() {
     let site = Site::offline().await;
-    site.acme.publish(&with(request("ana", "s1", "r1", &["hello é"]), json!({ "source": "support.chat" }))).await;
+    site.acme
+        .publish(&with(request("ana", "s1", "r1", &["hello é"]), json!({ "source": "support.chat" })))
+        .await;
     let body = with(
         report("s1", "success", now(&site)),
         json!({ "label": " resolved ", "value": 1, "metadata": { "ticket": "T-1" } }),
@@ -312,7 +320,10 @@ async fn a_session_of_a_user_who_is_being_erased_takes_no_outcome() {
     let head = |user: &str| {
         let hash = UserHash::of(&UserId::new(user).unwrap());
         let key = format!("O#acme#U#{}", hash.as_str());
-        items.iter().find(|item| item["PK"].as_s() == Ok(&key) && item["SK"].as_s().unwrap() == "HEAD").unwrap()
+        items
+            .iter()
+            .find(|item| item["PK"].as_s() == Ok(&key) && item["SK"].as_s().unwrap() == "HEAD")
+            .unwrap()
     };
     for user in ["ana", "bo"] {
         let mut barred = head(user).clone();

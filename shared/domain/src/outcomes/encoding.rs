@@ -92,11 +92,7 @@ pub(super) fn write_text(text: &str, out: &mut String) {
     out.push_str(&Value::from(text).to_string());
 }
 
-fn write_number(
-    number: &serde_json::Number,
-    floats: Floats,
-    out: &mut String,
-) -> Result<(), CanonicalFault> {
+fn write_number(number: &serde_json::Number, floats: Floats, out: &mut String) -> Result<(), CanonicalFault> {
     let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
     match magnitude {
         Some(magnitude) if magnitude >= CANONICAL_INTEGER_LIMIT => Err(CanonicalFault::IntegerTooLarge),
@@ -158,11 +154,9 @@ mod tests {
     #[test]
     fn nesting_is_written_up_to_its_limit_and_not_beyond() {
         let nested = |depth: usize| (0..depth).fold(json!([]), |inner, _| json!([inner]));
-        for (depth, fits) in [
-            (CANONICAL_DEPTH_MAX - 1, true),
-            (CANONICAL_DEPTH_MAX, true),
-            (CANONICAL_DEPTH_MAX + 1, false),
-        ] {
+        for (depth, fits) in
+            [(CANONICAL_DEPTH_MAX - 1, true), (CANONICAL_DEPTH_MAX, true), (CANONICAL_DEPTH_MAX + 1, false)]
+        {
             assert_eq!(written(&nested(depth)).is_ok(), fits, "{depth}");
         }
         assert_eq!(written(&nested(CANONICAL_DEPTH_MAX + 1)), Err(CanonicalFault::TooDeep));

@@ -13,7 +13,10 @@ pub fn float_text(number: f64) -> String {
         None => ("", mantissa),
     };
     let digits = mantissa.replace('.', "");
-    format!("{sign}{}", if (-4..16).contains(&exponent) { plain(&digits, exponent) } else { scientific(&digits, exponent) })
+    format!(
+        "{sign}{}",
+        if (-4..16).contains(&exponent) { plain(&digits, exponent) } else { scientific(&digits, exponent) }
+    )
 }
 
 fn plain(digits: &str, exponent: i32) -> String {

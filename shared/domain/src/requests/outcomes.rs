@@ -189,7 +189,10 @@ mod tests {
             assert_eq!(read.ok().and_then(|read| read.label).as_deref(), fits.then(|| padded.trim()));
         }
         let too_long = faults(report("label", "x".repeat(129).into()));
-        assert_eq!(too_long, [("string_too_long".into(), "String should have at most 128 characters".into())]);
+        assert_eq!(
+            too_long,
+            [("string_too_long".into(), "String should have at most 128 characters".into())]
+        );
         let blank = faults(report("label", "  ".into()));
         assert_eq!(blank[0].1, "Value error, String must not be empty or whitespace-only");
         assert_eq!(report("label", Value::Null).unwrap().label, None);
@@ -213,7 +216,8 @@ mod tests {
     #[test]
     fn what_is_no_json_is_refused_and_not_echoed() {
         let body = |tail: &str| {
-            read_json(&format!(r#"{{"session_id":"s1","outcome":"success","occurred_at":5,{tail}}}"#)).unwrap()
+            read_json(&format!(r#"{{"session_id":"s1","outcome":"success","occurred_at":5,{tail}}}"#))
+                .unwrap()
         };
         for member in [
             r#""metadata":{"a":NaN}"#,
@@ -266,7 +270,9 @@ mod tests {
 
     #[test]
     fn a_span_of_time_may_be_a_single_second_but_not_end_before_it_begins() {
-        let span = |start: i64, end: i64| GetSessionOutcomes::parse(&json!({ "start_time": start, "end_time": end }));
+        let span = |start: i64, end: i64| {
+            GetSessionOutcomes::parse(&json!({ "start_time": start, "end_time": end }))
+        };
         assert!(span(4, 5).is_ok() && span(5, 5).is_ok());
         let fault = faults(span(6, 5));
         assert_eq!(fault[0].1, "Value error, start_time must be less than or equal to end_time");

@@ -129,7 +129,8 @@ async fn attempt(
         return Ok(CONFLICT);
     }
     let index = services.store.session_index(org, session, &parts).await?;
-    let Some(judged) = judged_prefix(&index.entries, index.through(&result.trajectory_through_request_id), result)
+    let Some(judged) =
+        judged_prefix(&index.entries, index.through(&result.trajectory_through_request_id), result)
     else {
         return Ok(PREFIX_CHANGED);
     };
@@ -180,7 +181,10 @@ fn inferred_row(
     // A refresh keeps the identity.
     let identity = stored.and_then(|row| row.identity.as_ref());
     let identity = OutcomeIdentity {
-        outcome_id: identity.map_or_else(|| services.ids.uuid().replace('-', "").to_ascii_lowercase(), |old| old.outcome_id.clone()),
+        outcome_id: identity.map_or_else(
+            || services.ids.uuid().replace('-', "").to_ascii_lowercase(),
+            |old| old.outcome_id.clone(),
+        ),
         outcome_revision: identity.map_or(1, |old| old.outcome_revision),
         outcome_contract_digest: contract,
         finalized_trajectory_digest: digest,

@@ -7,9 +7,9 @@
 mod infer;
 mod read;
 mod report;
+mod rules;
 #[cfg(test)]
 mod rules_tests;
-mod rules;
 
 pub use infer::{InferError, InferredOutcome, infer_outcome};
 pub use report::report_outcome;

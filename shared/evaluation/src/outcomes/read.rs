@@ -54,8 +54,7 @@ pub(super) fn warn_if_shared(org: &OrgId, session: &SessionId, entries: &[Sessio
     let has_other = |differs: fn(&domain::entities::Request, &domain::entities::Request) -> bool| {
         entries.iter().any(|entry| differs(&entry.request, first))
     };
-    let (users, sources) =
-        (has_other(|a, b| a.user_id != b.user_id), has_other(|a, b| a.source != b.source));
+    let (users, sources) = (has_other(|a, b| a.user_id != b.user_id), has_other(|a, b| a.source != b.source));
     if users || sources {
         let session = session.hash();
         tracing::warn!(event = "outcome_of_shared_session", org = org.as_str(), session, users, sources);

@@ -80,19 +80,16 @@ pub async fn report_outcome(
 fn failure(org: &OrgId, report: &SetSessionOutcome, error: &AttemptError) -> SessionOutcomeAnswer {
     let (reason, message) = match error {
         AttemptError::Barred => (OutcomeFailureReason::SubjectNotWritable, ""),
-        AttemptError::Changed => (
-            OutcomeFailureReason::StorageError,
-            "Session changed repeatedly while recording outcome",
-        ),
+        AttemptError::Changed => {
+            (OutcomeFailureReason::StorageError, "Session changed repeatedly while recording outcome")
+        }
         AttemptError::TooManyUsers => {
             (OutcomeFailureReason::StorageError, "Too many users take part in the session")
         }
         AttemptError::Trajectory(_) => {
             (OutcomeFailureReason::StorageError, "Session holds what has no canonical encoding")
         }
-        AttemptError::Store(_) => {
-            (OutcomeFailureReason::StorageError, "Storage is currently unavailable")
-        }
+        AttemptError::Store(_) => (OutcomeFailureReason::StorageError, "Storage is currently unavailable"),
     };
     if reason == OutcomeFailureReason::StorageError {
         let session = report.session_id.hash();
@@ -122,7 +119,11 @@ async fn attempt(
     if let Some(row) = reported {
         let now = facts(services, report, &index).await?;
         let is_same = same_session(row, now.as_ref())?;
-        return Ok(if is_same { SessionOutcomeAnswer::repeated(row) } else { SessionOutcomeAnswer::conflict(row) });
+        return Ok(if is_same {
+            SessionOutcomeAnswer::repeated(row)
+        } else {
+            SessionOutcomeAnswer::conflict(row)
+        });
     }
     let Some(first) = index.entries.first().map(|entry| &entry.request) else {
         let reason = OutcomeFailureReason::UnknownSession;
@@ -153,7 +154,10 @@ async fn record(
     let outcome_id = services.ids.uuid().replace('-', "").to_ascii_lowercase();
     let displaced: Option<&SessionOutcome> = parts.outcome.as_ref().map(|stored| &stored.row);
     let row = reported_row(report, &facts, displaced, outcome_id.clone(), received_at)?;
-    services.store.record_outcome(org, &OutcomeCommit { outcome: &row, parts, commit_id: &outcome_id }).await?;
+    services
+        .store
+        .record_outcome(org, &OutcomeCommit { outcome: &row, parts, commit_id: &outcome_id })
+        .await?;
     Ok(SessionOutcomeAnswer::recorded(&row))
 }
 

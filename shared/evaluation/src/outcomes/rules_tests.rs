@@ -76,8 +76,7 @@ fn a_session_is_the_same_with_the_same_user_source_and_digest() {
 #[test]
 fn of_a_session_without_requests_only_the_rules_are_compared() {
     assert!(same_session(&stored(), None).unwrap());
-    let identity =
-        OutcomeIdentity { outcome_contract_digest: "other".into(), ..stored().identity.unwrap() };
+    let identity = OutcomeIdentity { outcome_contract_digest: "other".into(), ..stored().identity.unwrap() };
     assert!(!same_session(&SessionOutcome { identity: Some(identity), ..stored() }, None).unwrap());
 }
 

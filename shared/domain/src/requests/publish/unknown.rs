@@ -75,7 +75,10 @@ pub(super) fn warnings(body: &Value) -> Vec<String> {
     out
 }
 
-pub(in crate::requests) fn unknown<'m>(map: &'m Map<String, Value>, known: &[&str]) -> impl Iterator<Item = &'m String> {
+pub(in crate::requests) fn unknown<'m>(
+    map: &'m Map<String, Value>,
+    known: &[&str],
+) -> impl Iterator<Item = &'m String> {
     map.keys().filter(move |name| !known.contains(&name.as_str()))
 }
 
