@@ -14,8 +14,12 @@ use domain::site_vars::SiteKey;
 use crate::cursors::CursorName;
 
 mod listings;
+mod sessions;
 
 pub use listings::Listing;
+pub(crate) use sessions::{
+    SESSION_CENSUS_PREFIX, SESSION_MEMBER_PREFIX, SESSION_OUTCOME, session_census, session_outcome,
+};
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;
@@ -249,24 +253,6 @@ pub(crate) fn request_lookup(org: &OrgId, request: &RequestId) -> Key {
 pub(crate) fn session_member(org: &OrgId, session: &SessionId, user: &UserHash) -> Key {
     Key::new(session_partition(org, session), format!("U#{}", user.as_str()))
 }
-
-/// How many users there are in a session whose hashes begin with one hex digit: raised by each user's first request in
-/// it. Sixteen items instead of one, since agents reuse session ids without bound.
-pub(crate) fn session_census(org: &OrgId, session: &SessionId, digit: char) -> Key {
-    Key::new(session_partition(org, session), format!("{SESSION_CENSUS_PREFIX}{digit}"))
-}
-
-/// The outcome of a session.
-pub(crate) fn session_outcome(org: &OrgId, session: &SessionId) -> Key {
-    Key::new(session_partition(org, session), SESSION_OUTCOME)
-}
-
-/// Sort keys of the counts of a session's users begin so: before those of the users, which are read after them.
-pub(crate) const SESSION_CENSUS_PREFIX: &str = "C#";
-/// Sort key of the outcome of a session.
-pub(crate) const SESSION_OUTCOME: &str = "OUT";
-/// Sort keys of the users of a session begin so.
-pub(crate) const SESSION_MEMBER_PREFIX: &str = "U#";
 
 pub(crate) fn session_partition(org: &OrgId, session: &SessionId) -> String {
     format!("O#{org}#SES#{}", session.hash())

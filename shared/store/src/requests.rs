@@ -142,15 +142,6 @@ fn without_defaults(interaction: &Interaction) -> Result<Value, serde_json::Erro
     Ok(value)
 }
 
-/// The request of a document, without its interactions.
-pub(crate) fn request_of(reader: ItemReader<'_>) -> Result<Request, StoreError> {
-    #[derive(Deserialize)]
-    struct RequestOnly {
-        r: Request,
-    }
-    Ok(reader.json::<RequestOnly>(DOCUMENT)?.r)
-}
-
 /// Whether a document says that its session is over, from the beginning or since.
 pub(crate) fn is_session_finished(reader: ItemReader<'_>) -> Result<bool, StoreError> {
     let stored: StoredDocument = reader.json(DOCUMENT)?;

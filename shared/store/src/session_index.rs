@@ -4,12 +4,14 @@
 use domain::entities::Request;
 use domain::ids::{OrgId, RequestId, SessionId};
 
+use serde::Deserialize;
+
 use crate::Store;
 use crate::access::Range;
 use crate::attributes::{COUNT, DOCUMENT, Item, ItemReader, PK, POSITION, SESSION, SK};
 use crate::error::StoreError;
 use crate::keys::{Key, REQUEST_PREFIX, UserKeys, padded};
-use crate::requests::{RequestDocument, request_of};
+use crate::requests::RequestDocument;
 use crate::session_parts::{SessionPart, SessionParts};
 
 /// Bytes of requests that are kept from the first reading, so that short sessions are read once. What is beyond is read
@@ -156,4 +158,13 @@ impl Store {
 fn is_at(item: &Item, key: &Key) -> bool {
     let reader = ItemReader(item);
     reader.text_opt(PK) == Some(key.pk()) && reader.text_opt(SK) == Some(key.sk())
+}
+
+/// The request of a document, without its interactions.
+fn request_of(reader: ItemReader<'_>) -> Result<Request, StoreError> {
+    #[derive(Deserialize)]
+    struct RequestOnly {
+        r: Request,
+    }
+    Ok(reader.json::<RequestOnly>(DOCUMENT)?.r)
 }

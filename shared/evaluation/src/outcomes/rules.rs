@@ -19,13 +19,11 @@ pub(super) struct SessionFacts {
 
 /// Whether a report says what is stored, the session aside.
 pub(super) fn same_payload(stored: &SessionOutcome, report: &SetSessionOutcome) -> bool {
-    // A stored value is finite, so equality is the equality of numbers.
-    #[expect(clippy::float_cmp, reason = "a retry sends the very same number")]
-    let same_value = stored.value == report.value;
-    same_value
-        && stored.outcome == report.outcome
+    stored.outcome == report.outcome
         && stored.occurred_at == report.occurred_at
         && stored.label == report.label
+        // Both are finite, so this is the equality of numbers.
+        && stored.value == report.value
         && stored.metadata == report.metadata
 }
 
