@@ -18,6 +18,7 @@ pub mod outcomes;
 pub mod requests;
 pub mod site_vars;
 pub mod time;
+pub mod tokens;
 pub mod validation;
 pub mod versions;
 pub mod views;

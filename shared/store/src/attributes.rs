@@ -104,6 +104,8 @@ pub(crate) const DELETED: &str = "ndel";
 pub(crate) const SKIPPED: &str = "nskp";
 /// When DynamoDB may remove the item (epoch seconds); readers need not look at it before.
 pub(crate) const TTL: &str = "ttl";
+/// On a session: tokens that others than the user wrote.
+pub(crate) const OUTPUT_TOKENS: &str = "otok";
 /// The verdict that is in force.
 pub(crate) const EVALUATION_ID: &str = "evid";
 /// The commit that wrote the outcome of a session.

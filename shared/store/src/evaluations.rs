@@ -202,18 +202,29 @@ impl Store {
         to: EpochSeconds,
         limit: Option<usize>,
     ) -> Result<Vec<Key>, StoreError> {
-        let partition = listing.partition(org);
-        let (mut keys, mut start) = (Vec::new(), None);
+        let entries = self.entries_between(&listing.partition(org), (from, to), limit).await?;
+        let key = |item: &Item| {
+            let reader = ItemReader(item);
+            Ok(Key::from_parts(reader.text(PK)?, reader.text(SK)?))
+        };
+        entries.iter().map(key).collect()
+    }
+
+    /// The entries of a partition of `by_time` in a span of time, both ends included, latest first.
+    pub(crate) async fn entries_between(
+        &self,
+        partition: &str,
+        span: (EpochSeconds, EpochSeconds),
+        limit: Option<usize>,
+    ) -> Result<Vec<Item>, StoreError> {
+        let (mut entries, mut start) = (Vec::new(), None);
         loop {
-            let page = self.query_by_time_between(&partition, (from, to), limit, start).await?;
-            for item in &page.0 {
-                let reader = ItemReader(item);
-                keys.push(Key::from_parts(reader.text(PK)?, reader.text(SK)?));
-            }
-            let is_enough = limit.is_some_and(|limit| keys.len() >= limit);
+            let page = self.query_by_time_between(partition, span, limit, start).await?;
+            entries.extend(page.0);
+            let is_enough = limit.is_some_and(|limit| entries.len() >= limit);
             if is_enough || page.1.is_none() {
-                keys.truncate(limit.unwrap_or(usize::MAX));
-                return Ok(keys);
+                entries.truncate(limit.unwrap_or(usize::MAX));
+                return Ok(entries);
             }
             start = page.1;
         }

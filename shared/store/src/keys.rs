@@ -4,7 +4,6 @@
 //! Text that callers choose stands in a key only as its SHA-256, so that no id can be mistaken for a part
 //! of another key. Numbers are padded, so that text order is number order.
 
-use domain::entities::EvaluationResult;
 use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash, hash_hex};
 
 use domain::learning::LearningKind;
@@ -13,9 +12,11 @@ use domain::site_vars::SiteKey;
 
 use crate::cursors::CursorName;
 
+mod judging;
 mod listings;
 mod sessions;
 
+pub(crate) use judging::experiment_partition;
 pub use listings::Listing;
 pub(crate) use sessions::{
     SESSION_CENSUS_PREFIX, SESSION_MEMBER_PREFIX, SESSION_OUTCOME, session_census, session_outcome,
@@ -106,23 +107,6 @@ impl UserKeys<'_> {
 
     pub(crate) fn tagging_progress(&self) -> Key {
         Key::new(self.partition(), "TCUR")
-    }
-
-    /// The verdict in force.
-    pub(crate) fn evaluation(&self, result: &EvaluationResult) -> Key {
-        let which = [result.evaluation_name.as_str(), result.agent_version.as_str()].join("\0");
-        let session = self.evaluations_of(&result.session_id.hash());
-        Key::new(self.partition(), format!("{session}{}", &hash_hex(&which)[..EVALUATION_HASH_CHARS]))
-    }
-
-    /// Sort keys of the verdicts on one session, by its hash, begin so.
-    pub(crate) fn evaluations_of(&self, session: &str) -> String {
-        format!("{EVALUATION_PREFIX}{session}#")
-    }
-
-    pub(crate) fn past_evaluation(&self, result: &EvaluationResult) -> Key {
-        let (session, id) = (result.session_id.hash(), padded(result.result_id));
-        Key::new(self.partition(), format!("{PAST_EVALUATION_PREFIX}{session}#{id}"))
     }
 
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
@@ -232,12 +216,6 @@ pub(crate) const TURN_VECTORS_PREFIX: &str = "V#";
 pub(crate) const PROFILE_PREFIX: &str = "P#";
 /// Sort keys of user playbooks begin so.
 pub(crate) const USER_PLAYBOOK_PREFIX: &str = "B#";
-/// Sort keys of verdicts on sessions begin so.
-pub(crate) const EVALUATION_PREFIX: &str = "E#";
-/// Sort keys of verdicts that others replaced begin so.
-pub(crate) const PAST_EVALUATION_PREFIX: &str = "EH#";
-/// Hex digits that stand for the evaluation and the agent version: 160 bits.
-const EVALUATION_HASH_CHARS: usize = 40;
 /// Sort keys of profile changes begin so.
 pub(crate) const PROFILE_CHANGE_PREFIX: &str = "PCL#";
 

@@ -9,13 +9,14 @@ use domain::time::EpochSeconds;
 use crate::Store;
 use crate::attributes::{
     ADMITTED_PLAYBOOK, ADMITTED_PROFILE, AT, BARRIER, BY_TIME_PK, BY_TIME_SK, COUNT, DOCUMENT, DUE_AT,
-    DUE_PK, FIRST_AT, FIRST_POSITION, ItemBuilder, LAST_POSITION, OBJECT, OBJECT_DIGEST, PAYLOAD_HASH,
-    POSITION, REQUEST, SESSION, SOURCE, USER, USER_HASH, USER_NUMBER, USER_NUMBER_BASE, VERSION, number,
-    text,
+    DUE_PK, FIRST_AT, FIRST_POSITION, ItemBuilder, LAST_POSITION, OBJECT, OBJECT_DIGEST, OUTPUT_TOKENS,
+    PAYLOAD_HASH, POSITION, REQUEST, SESSION, SOURCE, USER, USER_HASH, USER_NUMBER, USER_NUMBER_BASE,
+    VERSION, number, text,
 };
 use crate::counters::Counter;
 use crate::due;
 use crate::error::StoreError;
+use crate::experiments::{experiment_session_update, output_tokens};
 use crate::heads::Head;
 use crate::keys::{self, Listing, UserKeys, time_key};
 use crate::lookups::{RequestReceipt, lookup_item};
@@ -254,6 +255,10 @@ impl Store {
                 Expression::new(format!("ADD {COUNT} :one")).value(":one", number(1)),
             );
         }
+        if let Some(experiment_id) = &new.request.retrieval_experiment_id {
+            let key = keys.experiment_session(experiment_id, &new.request.session_id);
+            transaction.update(self, &key, experiment_session_update(keys.org, experiment_id, &new.request));
+        }
         (transaction, Placed { lookup, head: head_index })
     }
 }
@@ -381,7 +386,8 @@ fn session_update(new: &NewRequest, head: &Head) -> Expression {
     Expression::new(format!(
         "SET {VERSION} = if_not_exists({VERSION}, :zero) + :one, {COUNT} = if_not_exists({COUNT}, :zero) + :one, \
          {SESSION} = :ses, {AT} = :at, {LAST_POSITION} = :pos, {FIRST_POSITION} = if_not_exists({FIRST_POSITION}, :pos), \
-         {FIRST_AT} = if_not_exists({FIRST_AT}, :at), {REQUEST} = if_not_exists({REQUEST}, :rid)"
+         {FIRST_AT} = if_not_exists({FIRST_AT}, :at), {REQUEST} = if_not_exists({REQUEST}, :rid) \
+         ADD {OUTPUT_TOKENS} :tokens"
     ))
     .value(":zero", number(0))
     .value(":one", number(1))
@@ -389,4 +395,5 @@ fn session_update(new: &NewRequest, head: &Head) -> Expression {
     .value(":at", number(request.created_at))
     .value(":pos", number(first))
     .value(":rid", text(request.request_id.as_str()))
+    .value(":tokens", number(output_tokens(&new.interactions)))
 }

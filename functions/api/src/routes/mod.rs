@@ -5,6 +5,7 @@ mod agent_playbooks;
 mod aggregations;
 mod config;
 mod edits;
+mod experiments;
 mod interactions;
 mod learning;
 mod operations;
@@ -32,7 +33,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 62] = [
+pub const ROUTES: [(&str, &str); 66] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -95,6 +96,10 @@ pub const ROUTES: [(&str, &str); 62] = [
     ("POST", "/api/manual_playbook_generation"),
     ("GET", "/api/get_operation_status"),
     ("POST", "/api/cancel_operation"),
+    ("GET", "/api/retrieval_experiments"),
+    ("POST", "/api/retrieval_experiments"),
+    ("POST", "/api/retrieval_experiments/stop"),
+    ("GET", "/api/retrieval_experiments/{experiment_id}/results"),
 ];
 
 /// Whether any method has this path.
@@ -216,6 +221,15 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/manual_playbook_generation", post(operations::generate_playbooks))
         .route("/api/get_operation_status", get(operations::get_operation_status))
         .route("/api/cancel_operation", post(operations::cancel_operation))
+        .route(
+            "/api/retrieval_experiments",
+            get(experiments::retrieval_experiments).post(experiments::start_retrieval_experiment),
+        )
+        .route("/api/retrieval_experiments/stop", post(experiments::stop_retrieval_experiment))
+        .route(
+            "/api/retrieval_experiments/{experiment_id}/results",
+            get(experiments::retrieval_experiment_results),
+        )
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

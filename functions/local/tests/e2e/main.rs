@@ -15,6 +15,7 @@ mod clock;
 mod configuration;
 mod editing;
 mod expansion;
+mod experiments;
 mod http;
 mod idempotency;
 mod invitations;

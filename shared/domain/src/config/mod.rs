@@ -23,7 +23,8 @@ mod windows;
 
 pub use change::{Change, ConfigFault};
 pub use evaluation::AgentSuccessConfig;
-pub use experiments::{RetrievalExperiment, RetrievalExperimentRecord};
+pub(crate) use experiments::{EXPERIMENT_ID_CHARS_MAX, HOLDOUT};
+pub use experiments::{ExperimentFault, RetrievalExperiment, RetrievalExperimentRecord};
 pub use extractors::{
     Aggregation, Deduplication, DeduplicationStrategy, PlaybookExtractor, ProfileExtractor,
 };

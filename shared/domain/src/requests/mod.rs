@@ -4,6 +4,7 @@ pub mod agent_playbooks;
 pub mod cache;
 mod choices;
 pub mod edits;
+pub mod experiments;
 pub mod interactions;
 pub mod operations;
 pub mod outcomes;

@@ -2,6 +2,7 @@
 //! empty lists and texts are not; the order of the members is part of the contract.
 
 mod answers;
+mod experiments;
 mod operations;
 mod outcomes;
 mod playbooks;
@@ -18,6 +19,7 @@ pub use answers::{
     DeletedAnswer, ExperimentAssignment, InteractionsAnswer, InvalidateCacheAnswer, MyConfigAnswer,
     ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
+pub use experiments::{ArmMetrics, ExperimentResultsAnswer, ExperimentView, ExperimentsAnswer};
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use outcomes::{OutcomeFailureReason, SessionOutcomeAnswer, SessionOutcomeView, SessionOutcomesAnswer};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};

@@ -1,5 +1,8 @@
 //! Making text of others fit for a prompt: short enough, and unable to end the fence it stands in.
 
+pub use domain::tokens::estimated_tokens;
+use domain::tokens::{QUARTERS_PER_TOKEN, quarters};
+
 /// Longest content of a turn in a prompt, in estimated tokens.
 pub const CONTENT_TOKENS_MAX: usize = 512;
 /// Longest arguments and output of one tool call in a prompt, in estimated tokens.
@@ -10,25 +13,6 @@ pub const TRUNCATION_MARK: &str = " …[truncated] ";
 pub const FENCE: &str = "```";
 
 const FENCE_TICKS: usize = FENCE.len();
-/// Tokens are estimated in quarters, so that four ASCII characters make one.
-const QUARTERS_PER_TOKEN: usize = 4;
-
-/// The estimated length of a text in tokens, rounded up: four ASCII characters, two of other alphabets or one of
-/// Chinese, Japanese or Korean make a token.
-#[must_use]
-pub fn estimated_tokens(text: &str) -> usize {
-    text.chars().map(quarters).sum::<usize>().div_ceil(QUARTERS_PER_TOKEN)
-}
-
-fn quarters(character: char) -> usize {
-    match u32::from(character) {
-        0..=0x7F => 1,
-        // Hangul Jamo, CJK with kana and Hangul syllables, compatibility forms, full-width forms, supplements.
-        0x1100..=0x11FF | 0x2E80..=0xD7FF | 0xF900..=0xFAFF | 0xFF00..=0xFFEF | 0x20000..=0x3FFFF => 4,
-        _ => 2,
-    }
-}
-
 /// The text if it has at most `tokens_max` tokens, else its head and tail around [`TRUNCATION_MARK`].
 #[must_use]
 pub fn cut(text: &str, tokens_max: usize) -> String {
