@@ -1,7 +1,8 @@
 //! Feature flags: which features are on for which organisations, from the site variable `feature_flags`.
 //!
-//! They fail open: a flag that nobody set, or that cannot be read, is on. The one exception is `invitation_only`,
-//! which closes something when it is on: absent it is off.
+//! They fail open: a flag that nobody set, or that cannot be read, is on. There are two exceptions, which are off when
+//! they are absent: `invitation_only`, which closes something when it is on, and `infer_session_outcomes`, which writes
+//! what nobody asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,8 @@ use crate::ids::OrgId;
 pub const DEDUPLICATOR: &str = "deduplicator";
 /// Extraction that may ask people and go on when they answered.
 pub const RESUMABLE_EXTRACTION_AGENT: &str = "resumable_extraction_agent";
+/// A verdict on a session becomes its outcome, for as long as nobody reports one. Off unless it is set.
+pub const INFER_SESSION_OUTCOMES: &str = "infer_session_outcomes";
 /// Creating an organisation needs an invitation code.
 pub const INVITATION_ONLY: &str = "invitation_only";
 
@@ -33,12 +36,14 @@ pub struct OrgFlags {
     pub deduplicator: bool,
     /// See [`RESUMABLE_EXTRACTION_AGENT`]. No extraction asks people yet, so nothing depends on it.
     pub resumable_extraction_agent: bool,
+    /// See [`INFER_SESSION_OUTCOMES`].
+    pub infer_session_outcomes: bool,
 }
 
 impl Default for OrgFlags {
-    /// Everything is on, as where no flag is set.
+    /// As where no flag is set.
     fn default() -> Self {
-        Self { deduplicator: true, resumable_extraction_agent: true }
+        Self { deduplicator: true, resumable_extraction_agent: true, infer_session_outcomes: false }
     }
 }
 
@@ -64,6 +69,11 @@ impl FeatureFlags {
         self.0.get(name).is_none_or(|flag| flag.enabled || flag.enabled_org_ids.contains(org.as_str()))
     }
 
+    /// Whether a feature was switched on for an organisation; a flag that is not set is off.
+    fn is_asked_for(&self, org: &OrgId, name: &str) -> bool {
+        self.0.contains_key(name) && self.is_enabled(org, name)
+    }
+
     /// Whether creating an organisation needs an invitation; for all alike, so the list of organisations is ignored.
     #[must_use]
     pub fn invitation_only(&self) -> bool {
@@ -82,6 +92,7 @@ impl FeatureFlags {
         OrgFlags {
             deduplicator: self.is_enabled(org, DEDUPLICATOR),
             resumable_extraction_agent: self.is_enabled(org, RESUMABLE_EXTRACTION_AGENT),
+            infer_session_outcomes: self.is_asked_for(org, INFER_SESSION_OUTCOMES),
         }
     }
 }
@@ -138,6 +149,21 @@ mod tests {
         }));
         assert_eq!(flags.all(&org("acme")), BTreeMap::from([("a", true), ("b", true)]));
         assert_eq!(flags.all(&org("other")), BTreeMap::from([("a", true), ("b", false)]));
+    }
+
+    #[test]
+    fn outcomes_are_inferred_only_where_somebody_asked_for_it() {
+        for (value, acme, other) in [
+            (json!({}), false, false),
+            (json!({ "infer_session_outcomes": { "enabled": true } }), true, true),
+            (json!({ "infer_session_outcomes": { "enabled_org_ids": ["acme"] } }), true, false),
+            (json!({ "infer_session_outcomes": { "enabled": false } }), false, false),
+            (json!({ "infer_session_outcomes": { "enabled": "true" } }), false, false),
+        ] {
+            let flags = read(&value);
+            assert_eq!(flags.of(&org("acme")).infer_session_outcomes, acme, "{value}");
+            assert_eq!(flags.of(&org("other")).infer_session_outcomes, other, "{value}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod invitations;
 pub mod judging;
 pub mod learning;
 pub mod operations;
+pub mod outcomes;
 pub mod requests;
 pub mod sampling;
 pub mod site_vars;

@@ -3,6 +3,7 @@
 pub mod experiments;
 pub mod judge;
 pub mod on_demand;
+pub mod outcomes;
 pub mod regeneration;
 pub mod session;
 pub mod timers;

@@ -115,11 +115,13 @@ pub(crate) const JUDGED_VERSION: &str = "evv";
 /// On a session: it is not judged again before this time (epoch seconds).
 pub(crate) const NOT_BEFORE: &str = "evn";
 /// What an attempt came to, as JSON.
-pub(crate) const OUTCOME: &str = "outc";
+pub(crate) const ATTEMPT_OUTCOME: &str = "outc";
 /// Sessions that a job judges at once.
 pub(crate) const LANES: &str = "lns";
 /// The verdict that is in force.
 pub(crate) const EVALUATION_ID: &str = "evid";
+/// The commit that wrote the outcome of a session.
+pub(crate) const OUTCOME: &str = "oco";
 /// Operations: which run, how far, when its worker was last heard of, whether a caller wants it stopped.
 pub(crate) const OPERATION: &str = "opid";
 pub(crate) const OPERATION_KIND: &str = "opk";

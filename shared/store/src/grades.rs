@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::attributes::{
-    AT, ATTEMPTS, DOCUMENT, DUE_AT, DUE_PK, Item, ItemBuilder, ItemReader, OPERATION, OUTCOME, PK, SK, TTL,
-    number, text,
+    AT, ATTEMPT_OUTCOME, ATTEMPTS, DOCUMENT, DUE_AT, DUE_PK, Item, ItemBuilder, ItemReader, OPERATION, PK,
+    SK, TTL, number, text,
 };
 use crate::due;
 use crate::error::StoreError;
@@ -68,7 +68,7 @@ pub struct Grade {
 impl Grade {
     fn from_item(item: &Item) -> Result<Self, StoreError> {
         let reader = ItemReader(item);
-        let outcome = reader.text_opt(OUTCOME).map(|_| reader.json(OUTCOME)).transpose()?;
+        let outcome = reader.text_opt(ATTEMPT_OUTCOME).map(|_| reader.json(ATTEMPT_OUTCOME)).transpose()?;
         Ok(Self {
             order: reader.json(DOCUMENT)?,
             attempt_id: reader.text(OPERATION)?.to_owned(),
@@ -147,7 +147,7 @@ impl Store {
         due_at: EpochSeconds,
     ) -> Result<Option<i64>, StoreError> {
         let expression = Expression::new(format!("SET {DUE_AT} = :due ADD {ATTEMPTS} :one"))
-            .condition(format!("{OPERATION} = :me AND attribute_not_exists({OUTCOME})"))
+            .condition(format!("{OPERATION} = :me AND attribute_not_exists({ATTEMPT_OUTCOME})"))
             .value(":due", number(due_at))
             .value(":one", number(1))
             .value(":me", text(attempt_id));
@@ -167,7 +167,7 @@ impl Store {
         due_at: EpochSeconds,
     ) -> Result<(), StoreError> {
         let expression = Expression::new(format!("SET {DUE_AT} = :due ADD {ATTEMPTS} :less"))
-            .condition(format!("{OPERATION} = :me AND attribute_not_exists({OUTCOME})"))
+            .condition(format!("{OPERATION} = :me AND attribute_not_exists({ATTEMPT_OUTCOME})"))
             .value(":due", number(due_at))
             .value(":less", number(-1))
             .value(":me", text(attempt_id));
@@ -186,10 +186,11 @@ impl Store {
         attempt_id: &str,
         outcome: &GradeOutcome,
     ) -> Result<(), StoreError> {
-        let expression = Expression::new(format!("SET {OUTCOME} = :outcome REMOVE {DUE_AT}, {DUE_PK}"))
-            .condition(format!("{OPERATION} = :me"))
-            .value(":outcome", text(&encode(outcome)?))
-            .value(":me", text(attempt_id));
+        let expression =
+            Expression::new(format!("SET {ATTEMPT_OUTCOME} = :outcome REMOVE {DUE_AT}, {DUE_PK}"))
+                .condition(format!("{OPERATION} = :me"))
+                .value(":outcome", text(&encode(outcome)?))
+                .value(":me", text(attempt_id));
         self.update_one(&keys::grade(org, grade_id), expression).await?;
         Ok(())
     }

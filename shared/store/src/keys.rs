@@ -14,6 +14,7 @@ use crate::cursors::CursorName;
 
 mod judging;
 mod listings;
+mod sessions;
 
 pub(crate) use judging::{
     GRADE_PREFIX, LANE_PREFIX, REGENERATION_DONE_PREFIX, REGENERATION_FAILED_PREFIX, REGENERATION_PARTITION,
@@ -21,6 +22,9 @@ pub(crate) use judging::{
     regeneration_lane, regeneration_partition, waiting_in_lane,
 };
 pub use listings::Listing;
+pub(crate) use sessions::{
+    SESSION_CENSUS_PREFIX, SESSION_MEMBER_PREFIX, SESSION_OUTCOME, session_census, session_outcome,
+};
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;

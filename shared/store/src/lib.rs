@@ -39,6 +39,8 @@ mod objects;
 mod operation_users;
 mod operations;
 mod outbox;
+mod outcome_lists;
+mod outcomes;
 mod parking;
 mod profile_changes;
 mod profiles;
@@ -50,6 +52,8 @@ mod requests;
 mod retry;
 mod rewriting;
 mod rows;
+mod session_index;
+mod session_parts;
 mod session_timers;
 mod sessions;
 mod site;
@@ -102,6 +106,8 @@ pub use operations::{
     Claim, NewOperation, OPERATION_REVIVE_SECONDS, OPERATION_STALE_SECONDS, Operation, OperationEnd,
 };
 pub use outbox::{Effect, FollowUp, OUTBOX_LEFT_OVER_SECONDS, OutboxEntry};
+pub use outcome_lists::OutcomeFilter;
+pub use outcomes::{OutcomeCommit, OutcomeCommitError};
 pub use parking::{PUT_BACK_PER_LOOK_MAX, TendedStall};
 pub use profile_changes::ProfileChange;
 pub use profiles::ProfileRow;
@@ -116,6 +122,10 @@ pub use requests::{
 };
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
+pub use session_index::{SESSION_BYTES_KEPT_MAX, SessionEntry, SessionIndex};
+pub use session_parts::{
+    SESSION_USERS_CHECKED_MAX, SESSION_USERS_MAX, SessionParts, SessionPartsError, StoredSessionOutcome,
+};
 pub use session_timers::{
     DueSession, EvaluationWanted, NextLook, SWEEP_GRACE_SECONDS, SessionHeld, SessionTaken, SessionTimer,
 };

@@ -1,5 +1,5 @@
-//! Storing a request: one read, then one transaction of four items (five for a user's first request in a
-//! session).
+//! Storing a request: one read, then one transaction of four items (six for a user's first request in a session: that
+//! the user is in it, and that the session has a user more).
 
 use domain::entities::{Interaction, Request};
 use domain::ids::{OrgId, UserHash};
@@ -7,7 +7,7 @@ use domain::learning::{AdmissionPolicy, LearningKind};
 use domain::time::EpochSeconds;
 
 use crate::Store;
-use crate::attributes::{Item, USER_NUMBER_BASE, number, text};
+use crate::attributes::{COUNT, Item, USER_NUMBER_BASE, number, text};
 use crate::counters::Counter;
 use crate::error::StoreError;
 use crate::experiments::experiment_session_update;
@@ -18,9 +18,10 @@ use crate::objects::{digest, image_object, request_object};
 use crate::publish_items::{count, document_item, head_update, receipt_item, session_update};
 use crate::requests::{EncodedDocument, POSITIONS_PER_USER_NUMBER, encode};
 use crate::retry::ATTEMPTS_MAX;
+use crate::session_parts::census_digit;
 use crate::session_timers::{EvaluationWanted, SessionTimer, arm};
 use crate::stalls::{Stall, found_stall, stall_key};
-use crate::transaction::{Transaction, TransactionError};
+use crate::transaction::{Expression, Transaction, TransactionError};
 
 /// A validated request, ready to be stored.
 #[derive(Debug, Clone)]
@@ -257,6 +258,11 @@ impl Store {
         if found.session.is_none() {
             let key = keys::session_member(keys.org, &new.request.session_id, keys.user);
             transaction.put(self, lookup_item(&key, keys.user));
+            transaction.update(
+                self,
+                &census_key(keys, new),
+                Expression::new(format!("ADD {COUNT} :one")).value(":one", number(1)),
+            );
         }
         if let Some(experiment_id) = &new.request.retrieval_experiment_id {
             let key = keys.experiment_session(experiment_id, &new.request.session_id);
@@ -264,6 +270,11 @@ impl Store {
         }
         (transaction, Placed { lookup, head: head_index }, timer)
     }
+}
+
+/// The count that says that a session has a user more; see [`crate::session_parts`].
+fn census_key(keys: &UserKeys<'_>, new: &NewRequest) -> keys::Key {
+    keys::session_census(keys.org, &new.request.session_id, census_digit(keys.user))
 }
 
 /// The name of an object and its body.

@@ -325,7 +325,7 @@ impl Store {
         Ok(documents)
     }
 
-    async fn decode_document(&self, item: &Item) -> Result<RequestDocument, StoreError> {
+    pub(crate) async fn decode_document(&self, item: &Item) -> Result<RequestDocument, StoreError> {
         let reader = ItemReader(item);
         let mut stored: StoredDocument = reader.json(DOCUMENT)?;
         stored.policy.session_finished |= reader.mark(FINISHED);

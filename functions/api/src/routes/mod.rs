@@ -11,6 +11,7 @@ mod grading;
 mod interactions;
 mod learning;
 mod operations;
+mod outcomes;
 mod playbooks;
 mod profile_changes;
 mod profiles;
@@ -35,7 +36,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 70] = [
+pub const ROUTES: [(&str, &str); 72] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -54,6 +55,8 @@ pub const ROUTES: [(&str, &str); 70] = [
     ("POST", "/api/publish_interaction"),
     ("GET", "/api/learning_status"),
     ("POST", "/api/finalize_session"),
+    ("POST", "/api/session_outcome"),
+    ("POST", "/api/get_session_outcomes"),
     ("GET", "/stall_state"),
     ("GET", "/api/stall_state"),
     ("POST", "/stall_state/notified"),
@@ -183,6 +186,8 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/publish_interaction", post(publish::publish_interaction))
         .route("/api/learning_status", get(learning::learning_status))
         .route("/api/finalize_session", post(sessions::finalize_session))
+        .route("/api/session_outcome", post(outcomes::session_outcome))
+        .route("/api/get_session_outcomes", post(outcomes::get_session_outcomes))
         .route("/stall_state", get(stalls::stall_state))
         .route("/api/stall_state", get(stalls::stall_state))
         .route("/stall_state/notified", post(stalls::notified))

@@ -14,6 +14,7 @@ mod learn_workers;
 mod lifecycle;
 mod operate_messages;
 mod operate_workers;
+mod outcomes;
 mod process;
 mod publish_faults;
 mod reflection;

@@ -89,6 +89,10 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
             Case::Write(with(request("ana", "s1", "r1", &[&said]), json!({ "source": mark })))
         }
         ("POST", "/api/finalize_session") => Case::Write(json!({ "user_id": "ana", "session_id": "s1" })),
+        ("POST", "/api/session_outcome") => Case::Write(json!({
+            "session_id": "s1", "outcome": "success", "occurred_at": 1_750_090_000, "label": mark,
+        })),
+        ("POST", "/api/get_session_outcomes") => Case::Read(json!({ "session_ids": ["s1"] })),
         ("POST", "/api/add_user_profile") => {
             let row = |id: &str| {
                 json!({

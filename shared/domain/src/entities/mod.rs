@@ -5,6 +5,7 @@
 mod evaluation;
 mod interaction;
 mod lifecycle;
+mod outcome;
 mod playbook;
 mod profile;
 
@@ -13,6 +14,7 @@ pub use interaction::{
     Citation, Interaction, Request, RetrievalExperimentArm, RetrievedLearning, ToolUsed, UserActionType,
 };
 pub use lifecycle::{PlaybookStatus, ProfileTimeToLive, Status};
+pub use outcome::{OutcomeIdentity, SessionOutcome, SessionOutcomeKind, SupersededOutcome};
 pub use playbook::{AgentPlaybook, BlockingIssue, BlockingIssueKind, UserPlaybook};
 pub use profile::UserProfile;
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::entities::{
-    BlockingIssueKind, PlaybookStatus, ProfileTimeToLive, RetrievalExperimentArm, Status, UserActionType,
+    BlockingIssueKind, PlaybookStatus, ProfileTimeToLive, RetrievalExperimentArm, SessionOutcomeKind, Status,
+    UserActionType,
 };
 use crate::validation::rules::Choice;
 
@@ -80,6 +81,11 @@ impl Choice for PlaybookStatus {
 impl Choice for RetrievalExperimentArm {
     const WORDS: &'static [(&'static str, Self)] =
         &[("treatment", Self::Treatment), ("holdout", Self::Holdout)];
+}
+
+impl Choice for SessionOutcomeKind {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("success", Self::Success), ("failure", Self::Failure), ("unknown", Self::Unknown)];
 }
 
 impl Choice for SearchMode {

@@ -8,6 +8,7 @@ pub mod experiments;
 pub mod interactions;
 pub mod judging;
 pub mod operations;
+pub mod outcomes;
 pub mod playbooks;
 pub mod profiles;
 pub mod provenance;

@@ -17,6 +17,8 @@ pub enum Listing {
     ProfileChanges,
     /// Verdicts on sessions, by when the session began.
     Evaluations,
+    /// Outcomes of sessions, by when they occurred.
+    Outcomes,
 }
 
 impl Listing {
@@ -29,6 +31,7 @@ impl Listing {
             Self::UserPlaybooks => "B",
             Self::ProfileChanges => "PCL",
             Self::Evaluations => "E",
+            Self::Outcomes => "SO",
         };
         format!("O#{org}#{kind}#0")
     }

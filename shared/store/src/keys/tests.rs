@@ -21,6 +21,8 @@ fn two_organisations_never_share_a_key() {
             keys.user_playbook(7),
             request_lookup(org, &RequestId::new("r").unwrap()),
             session_member(org, &SessionId::new("s").unwrap(), &user),
+            session_census(org, &SessionId::new("s").unwrap(), '0'),
+            session_outcome(org, &SessionId::new("s").unwrap()),
             profile_lookup(org, &ProfileId::new("p").unwrap()),
             user_playbook_lookup(org, 7),
             version_mark(org, LearningKind::Profile, VersionMark::Pending, &user),

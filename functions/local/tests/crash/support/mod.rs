@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod clock;
 pub(crate) mod model;
 pub(crate) mod operations;
+pub(crate) mod outcomes;
 pub(crate) mod publish;
 pub(crate) mod rows;
 pub(crate) mod versions;

@@ -3,7 +3,7 @@
 mod digest;
 mod empties;
 mod interaction;
-mod unknown;
+pub(super) mod unknown;
 
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// Most names in one warning.
-const NAMES_MAX: usize = 5;
+pub(in crate::requests) const NAMES_MAX: usize = 5;
 /// Most interactions that get a warning of their own.
 const ENTRIES_MAX: usize = 20;
 /// Longest name in a warning, in characters.
@@ -75,7 +75,10 @@ pub(super) fn warnings(body: &Value) -> Vec<String> {
     out
 }
 
-fn unknown<'m>(map: &'m Map<String, Value>, known: &[&str]) -> impl Iterator<Item = &'m String> {
+pub(in crate::requests) fn unknown<'m>(
+    map: &'m Map<String, Value>,
+    known: &[&str],
+) -> impl Iterator<Item = &'m String> {
     map.keys().filter(move |name| !known.contains(&name.as_str()))
 }
 
@@ -98,7 +101,7 @@ fn warning(place: &str, mut names: Vec<String>) -> String {
 }
 
 /// A name without what could break a log line or a terminal.
-fn presentable(name: &str) -> String {
+pub(in crate::requests) fn presentable(name: &str) -> String {
     let plain = |c: char| {
         let invisible = c.is_control()
             || (c.is_whitespace() && c != ' ')

@@ -52,6 +52,21 @@ pub fn texts<'v>(value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>) -> Opt
     list(0, usize::MAX, super::text)(value, at, faults)
 }
 
+/// A free-form object without copying it; `reason` is what is said of one that could not be written back as JSON.
+pub fn valid_json_object<'v>(reason: &'static str) -> impl Rule<'v, &'v Map<String, Value>> {
+    move |value: &'v Value, at: Path<'_>, faults: &mut Faults<'v>| {
+        let Value::Object(map) = value else {
+            faults.add("dict_type", at, "Input should be a valid dictionary", value, None);
+            return None;
+        };
+        if marks::deep_fault(value).is_some() {
+            faults.add_value_error(at, reason, value);
+            return None;
+        }
+        Some(map)
+    }
+}
+
 /// A free-form object; only what could not be written back as JSON is refused in it.
 pub fn json_object<'v>(
     value: &'v Value,
