@@ -13,6 +13,7 @@ use store::{
 
 use super::trajectory;
 use crate::judge::{JudgeError, Judgement, judge_session};
+use crate::outcomes::infer_outcome;
 
 /// A session is held so much longer than its judge may run, in milliseconds.
 const GRACE_MS: i64 = 30_000;
@@ -231,6 +232,7 @@ async fn commit(
     let delay = services.evaluation_delay_seconds;
     match store.commit_evaluation(keys, held, &commit, next, delay).await {
         Ok(timer) => {
+            infer(services, order, &result).await;
             let outcome = RunOutcome { result_id: Some(id), ..RunOutcome::new(AgentSuccessStatus::Complete) };
             Ok(Held { outcome, committed: true, timer })
         }
@@ -242,6 +244,14 @@ async fn commit(
             Ok(Held::kept(RunOutcome::failed(error.to_string())))
         }
         Err(EvaluationCommitError::Store(error)) => Err(error.into()),
+    }
+}
+
+/// Writes the verdict as the outcome of its session, where the organisation wants that. A verdict stands whatever
+/// becomes of this.
+async fn infer(services: &Services, order: &RunOrder, result: &EvaluationResult) {
+    if let Err(error) = infer_outcome(services, &order.org, result).await {
+        tracing::warn!(event = "outcome_not_inferred", org = order.org.as_str(), %error);
     }
 }
 

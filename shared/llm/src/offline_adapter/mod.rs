@@ -11,6 +11,7 @@ mod conversation;
 mod deduplication;
 mod embedding;
 mod expert;
+mod judging;
 mod playbooks;
 mod profiles;
 mod reflection;
@@ -102,6 +103,7 @@ fn answer(purpose: &str, prompt: &Prompt) -> Result<Answer, ChatError> {
         "playbook_aggregation" => aggregation::aggregate(prompt).map(Answer::Text),
         "playbook_consolidation" => consolidation::consolidate(prompt).map(Answer::Text),
         "memory_reflection" => reflection::reflect(prompt).map(Answer::Text),
+        "agent_success_evaluation" => judging::judge(prompt).map(Answer::Text),
         "tagging" => tagging::tag(prompt).map(Answer::Text),
         "playbook_candidate_review" => review::review(prompt).map(Answer::Text),
         "document_expansion" => tagging::expand(prompt).map(Answer::Text),
