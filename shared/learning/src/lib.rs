@@ -17,6 +17,7 @@ pub mod expansion;
 pub mod formatting;
 pub mod gate;
 pub mod generation;
+pub mod images;
 mod lenient;
 mod pipeline;
 pub mod playbook;

@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::PromptBank;
 
 /// Every prompt with the variables that its callers pass.
-const PROMPTS: [(&str, &[&str]); 16] = [
+const PROMPTS: [(&str, &[&str]); 17] = [
     (
         "profile_should_generate",
         &["agent_context_prompt", "should_extract_profile_prompt", "new_interactions"],
@@ -55,6 +55,10 @@ const PROMPTS: [(&str, &[&str]); 16] = [
             "candidates",
             "existing_playbooks",
         ],
+    ),
+    (
+        "agent_success_evaluation",
+        &["agent_context_prompt", "success_definition_prompt", "tool_can_use", "interactions"],
     ),
     ("playbook_aggregation", &["user_playbooks", "existing_approved_playbooks", "rejected_playbooks"]),
 ];

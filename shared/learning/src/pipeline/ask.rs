@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use domain::entities::Interaction;
 use domain::learning::LearningKind;
 use domain::time::EpochMillis;
 use llm::providers::ModelRole;
 use llm::structured::chat_structured_checked;
 use llm::tool_loop::{FinishTool, NoTools, STEPS_MAX, ToolLoopError, run_tool_loop};
-use llm::types::{ImageSource, Part};
+use llm::types::Part;
 use llm::{ChatModel, ChatRequest, Message};
 use prompts::{PromptBank, Value};
 use schemars::JsonSchema;
@@ -17,6 +16,7 @@ use serde::de::DeserializeOwned;
 use super::Run;
 use crate::formatting::transcript;
 use crate::gate::parse_gate_answer;
+use crate::images::image_source;
 use crate::playbook::{comparisons, has_expert_content, tools_text};
 use crate::worker::{FailureCode, WindowFailure};
 
@@ -30,17 +30,6 @@ pub(crate) fn render(id: &str, variables: &[(&str, &str)]) -> Result<String, Win
         .render(id, &variables, None)
         .map(|rendered| rendered.text)
         .map_err(|error| WindowFailure::window(FailureCode::Configuration, error.to_string()))
-}
-
-/// The kind of an image, by how its base64 begins; JPEG when it is none of the others.
-fn media_type(base64: &str) -> &'static str {
-    let starts = [
-        ("iVBORw0KGgo", "image/png"),
-        ("R0lGOD", "image/gif"),
-        ("UklGR", "image/webp"),
-        ("/9j/", "image/jpeg"),
-    ];
-    starts.iter().find(|(start, _)| base64.starts_with(start)).map_or("image/jpeg", |(_, kind)| kind)
 }
 
 impl Run<'_> {
@@ -233,16 +222,6 @@ impl Run<'_> {
     /// The image of the last interaction, if it has one.
     async fn image(&self) -> Result<Option<Part>, WindowFailure> {
         let Some(last) = self.inputs.turns.last() else { return Ok(None) };
-        Ok(self.image_source(&last.interaction).await?.map(Part::Image))
-    }
-
-    async fn image_source(&self, interaction: &Interaction) -> Result<Option<ImageSource>, WindowFailure> {
-        if !interaction.interacted_image_url.is_empty() {
-            return Ok(Some(ImageSource::Url(interaction.interacted_image_url.clone())));
-        }
-        let Some(object) = &interaction.image_object else { return Ok(None) };
-        let bytes = self.services.store.objects().get(object).await?;
-        let data = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Some(ImageSource::Base64 { media_type: media_type(&data).to_owned(), data }))
+        Ok(image_source(&self.services.store, &last.interaction).await?.map(Part::Image))
     }
 }
