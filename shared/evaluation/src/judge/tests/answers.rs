@@ -1,6 +1,6 @@
 //! Every kind of answer that a judge gives, and what becomes of it.
 
-use domain::config::{AgentSuccessConfig, Config, ToolUseConfig};
+use domain::config::{AgentSuccessConfig, Config, ToolUse};
 use domain::entities::FailureType;
 use llm::schema::strict_schema_for;
 use llm::testing::{ScriptedModel, answer};
@@ -187,7 +187,7 @@ fn corrections_and_reasons_have_their_bounds() {
 fn the_question_holds_definition_tools_context_and_session_and_no_way_out_of_them() {
     let config = Config {
         agent_context_prompt: Some(" sells tea ".into()),
-        tool_can_use: Some(vec![ToolUseConfig {
+        tool_can_use: Some(vec![ToolUse {
             tool_name: "pay".into(),
             tool_description: "takes money".into(),
         }]),

@@ -2,7 +2,7 @@
 
 use domain::entities::{Interaction, Request, ToolUsed, UserActionType};
 use domain::ids::{RequestId, SessionId, UserId};
-use domain::learning::AdmissionPolicy;
+use domain::learning::{AdmissionPolicy, KindPolicy};
 use learning::formatting::text::{CONTENT_TOKENS_MAX, TRUNCATION_MARK, estimated_tokens};
 use proptest::prelude::*;
 use serde_json::json;
@@ -15,6 +15,19 @@ const NOON: i64 = 1_750_000_000;
 
 fn said(role: &str, content: &str) -> Interaction {
     Interaction { role: role.into(), content: content.into(), created_at: NOON, ..Interaction::default() }
+}
+
+fn policy() -> AdmissionPolicy {
+    let kind = KindPolicy { eligible: false, window: 1, stride: 1 };
+    AdmissionPolicy {
+        profile: kind,
+        playbook: kind,
+        idle_timeout_seconds: 0,
+        force: false,
+        session_finished: false,
+        skip_aggregation: false,
+        override_stall: false,
+    }
 }
 
 fn in_session(session: &str, requests: Vec<Vec<Interaction>>) -> Vec<RequestDocument> {
@@ -36,7 +49,7 @@ fn in_session(session: &str, requests: Vec<Vec<Interaction>>) -> Vec<RequestDocu
             first_position: n as i64,
             request: request(n),
             interactions,
-            policy: AdmissionPolicy::default(),
+            policy: policy(),
         })
         .collect()
 }
