@@ -1,3 +1,4 @@
 //! Judging what agents did: sessions, outcomes, shadow answers, and the numbers made of them.
 
 pub mod judge;
+pub mod retrieved;

@@ -14,8 +14,10 @@ use domain::site_vars::SiteKey;
 use crate::cursors::CursorName;
 
 mod listings;
+mod retrieved;
 
 pub use listings::Listing;
+pub(crate) use retrieved::{RETRIEVED_ROW_PREFIX, RETRIEVED_STATE_PREFIX};
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;

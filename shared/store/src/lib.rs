@@ -42,6 +42,8 @@ mod profile_changes;
 mod profiles;
 mod publish;
 mod requests;
+mod retrieved_learning;
+mod retrieved_learning_lists;
 mod retry;
 mod rewriting;
 mod rows;
@@ -102,6 +104,10 @@ pub use requests::{
     DOCUMENT_BYTES_INLINE_MAX, INTERACTION_BYTES_INLINE_MAX, POSITIONS_PER_USER_NUMBER, RequestDocument,
     interaction_id, split_interaction_id,
 };
+pub use retrieved_learning::{
+    RetrievedLearningCommit, RetrievedLearningCommitError, RetrievedLearningRecord, ROWS_PER_TRANSACTION,
+};
+pub use retrieved_learning_lists::RetrievedLearningFilter;
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use sessions::SessionRecord;

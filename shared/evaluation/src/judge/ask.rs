@@ -32,7 +32,7 @@ const JUDGE_TIME_MAX: Duration = Duration::from_secs(300);
 /// The same where other models are asked when the first one fails.
 const JUDGE_TIME_WITH_FALLBACKS_MAX: Duration = Duration::from_secs(540);
 /// Judging is no place for chance.
-const TEMPERATURE: f32 = 0.0;
+pub(crate) const TEMPERATURE: f32 = 0.0;
 
 /// What the judge found.
 #[derive(Debug, Clone, PartialEq, Eq)]

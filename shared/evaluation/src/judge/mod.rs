@@ -16,4 +16,5 @@ mod answers_tests;
 mod transcript_tests;
 
 pub use ask::{FAILURE_REASON_CHARS_MAX, Judgement, PURPOSE, judge_session};
+pub(crate) use ask::{TEMPERATURE, generation_timeout, render};
 pub use error::JudgeError;

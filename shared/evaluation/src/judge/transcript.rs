@@ -104,7 +104,8 @@ pub(crate) fn role_name(interaction: &Interaction) -> String {
 }
 
 /// Tool calls and content; `None` when there is neither.
-fn spoken(interaction: &Interaction) -> Option<String> {
+#[must_use]
+pub(crate) fn spoken(interaction: &Interaction) -> Option<String> {
     let tools = &interaction.tools_used;
     let mut parts: Vec<String> = tools.iter().take(TOOLS_PER_TURN_MAX).map(tool_part).collect();
     if tools.len() > TOOLS_PER_TURN_MAX {

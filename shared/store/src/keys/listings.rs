@@ -17,6 +17,10 @@ pub enum Listing {
     ProfileChanges,
     /// Verdicts on sessions, by when the session began.
     Evaluations,
+    /// Sessions with verdicts on the learnings that they were given, by when the session began.
+    LearningSessions,
+    /// Verdicts on learnings, by when the interaction happened to which they were attached.
+    LearningVerdicts,
 }
 
 impl Listing {
@@ -29,6 +33,8 @@ impl Listing {
             Self::UserPlaybooks => "B",
             Self::ProfileChanges => "PCL",
             Self::Evaluations => "E",
+            Self::LearningSessions => "RLS",
+            Self::LearningVerdicts => "RL",
         };
         format!("O#{org}#{kind}#0")
     }
