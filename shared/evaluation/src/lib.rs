@@ -5,5 +5,6 @@ pub mod judge;
 pub mod on_demand;
 pub mod outcomes;
 pub mod regeneration;
+pub mod retrieved;
 pub mod session;
 pub mod timers;

@@ -22,6 +22,11 @@ pub trait ChatModel: Send + Sync {
 
     /// The model that answers when the request names none.
     fn model_name(&self) -> &str;
+
+    /// Whether other models are asked when this one fails, which takes its time.
+    fn has_fallbacks(&self) -> bool {
+        false
+    }
 }
 
 #[async_trait]
@@ -37,6 +42,10 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     fn model_name(&self) -> &str {
         (**self).model_name()
     }
+
+    fn has_fallbacks(&self) -> bool {
+        (**self).has_fallbacks()
+    }
 }
 
 #[async_trait]
@@ -51,5 +60,9 @@ impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
 
     fn model_name(&self) -> &str {
         (**self).model_name()
+    }
+
+    fn has_fallbacks(&self) -> bool {
+        (**self).has_fallbacks()
     }
 }

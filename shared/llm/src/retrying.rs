@@ -108,6 +108,10 @@ impl ChatModel for RetryingChat {
     fn model_name(&self) -> &str {
         self.primary.0.model_name()
     }
+
+    fn has_fallbacks(&self) -> bool {
+        !self.fallbacks.is_empty()
+    }
 }
 
 /// An embedding model with retries, batch by batch.

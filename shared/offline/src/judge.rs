@@ -120,7 +120,7 @@ mod tests {
 
     fn turns<'a>(said: &[(&'a str, &'a str)]) -> Vec<Turn<'a>> {
         let turn = |(number, (role, content)): (usize, &(&'a str, &'a str))| Turn {
-            id: 1,
+            id: i64::try_from(number).unwrap(),
             label: LABELS[number],
             role,
             content,

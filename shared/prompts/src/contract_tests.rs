@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::PromptBank;
 
 /// Every prompt with the variables that its callers pass.
-const PROMPTS: [(&str, &[&str]); 17] = [
+const PROMPTS: [(&str, &[&str]); 19] = [
     (
         "profile_should_generate",
         &["agent_context_prompt", "should_extract_profile_prompt", "new_interactions"],
@@ -60,11 +60,13 @@ const PROMPTS: [(&str, &[&str]); 17] = [
         "agent_success_evaluation",
         &["agent_context_prompt", "success_definition_prompt", "tool_can_use", "interactions"],
     ),
+    ("retrieved_learning_relevance", &["interactions", "learnings"]),
+    ("retrieved_learning_impact", &["success_definition_prompt", "interactions", "learnings"]),
     ("playbook_aggregation", &["user_playbooks", "existing_approved_playbooks", "rejected_playbooks"]),
 ];
 
 /// Variables that hold what users, agents and tools wrote.
-const DATA: [&str; 17] = [
+const DATA: [&str; 18] = [
     "new_interactions",
     "interactions",
     "comparison_pairs",
@@ -79,6 +81,7 @@ const DATA: [&str; 17] = [
     "content",
     "interaction_context",
     "candidates",
+    "learnings",
     "user_playbooks",
     "existing_approved_playbooks",
     "rejected_playbooks",

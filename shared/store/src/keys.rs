@@ -14,6 +14,7 @@ use crate::cursors::CursorName;
 
 mod judging;
 mod listings;
+mod retrieved;
 mod sessions;
 
 pub(crate) use judging::{
@@ -22,6 +23,7 @@ pub(crate) use judging::{
     regeneration_lane, regeneration_partition, waiting_in_lane,
 };
 pub use listings::Listing;
+pub(crate) use retrieved::{RETRIEVED_ROW_PREFIX, RETRIEVED_STATE_PREFIX};
 pub(crate) use sessions::{
     SESSION_CENSUS_PREFIX, SESSION_MEMBER_PREFIX, SESSION_OUTCOME, session_census, session_outcome,
 };

@@ -49,6 +49,8 @@ mod publish_items;
 mod regeneration;
 mod regeneration_lanes;
 mod requests;
+mod retrieved_learning;
+mod retrieved_learning_lists;
 mod retry;
 mod rewriting;
 mod rows;
@@ -120,6 +122,10 @@ pub use requests::{
     DOCUMENT_BYTES_INLINE_MAX, INTERACTION_BYTES_INLINE_MAX, POSITIONS_PER_USER_NUMBER, RequestDocument,
     interaction_id, split_interaction_id,
 };
+pub use retrieved_learning::{
+    ROWS_PER_TRANSACTION, RetrievedLearningCommit, RetrievedLearningCommitError, RetrievedLearningRecord,
+};
+pub use retrieved_learning_lists::RetrievedLearningFilter;
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use session_index::{SESSION_BYTES_KEPT_MAX, SessionEntry, SessionIndex};

@@ -153,7 +153,7 @@ impl Store {
     }
 
     /// Puts a verdict in force and gives its session back, in one. Should somebody have published meanwhile, the
-    /// session is to be looked at once more, `delay` seconds after its last request. The timer to be set, if any.
+    /// session is to be looked at once more, `delay` seconds after its last request. `attempts` are those in vain so far. The timer to be set, if any.
     ///
     /// # Errors
     /// [`EvaluationCommitError`]; nothing was written but after a lost answer.
@@ -162,7 +162,7 @@ impl Store {
         keys: &UserKeys<'_>,
         held: &SessionHeld,
         commit: &EvaluationCommit<'_>,
-        next: NextLook,
+        (next, attempts): (NextLook, i64),
         delay: i64,
     ) -> Result<Option<SessionTimer>, EvaluationCommitError> {
         let judged = held.record.version;
@@ -174,7 +174,7 @@ impl Store {
             }
             let mut transaction = Transaction::default();
             let placed = self.add_evaluation(&mut transaction, keys, commit)?;
-            let leaving = leaving(keys, &seen, next, 0, Some(judged));
+            let leaving = leaving(keys, &seen, next, attempts, Some(judged));
             let session = transaction.update(self, &keys.session(&held.session_id), leaving);
             match transaction.commit(self).await {
                 Ok(()) => return Ok(timer(&seen, next)),

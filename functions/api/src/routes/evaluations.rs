@@ -15,7 +15,7 @@ use crate::body::JsonBody;
 /// Verdicts of an answer at most: Lambda carries 6 MB.
 const RESULTS_MAX: usize = 10_000;
 
-pub(crate) async fn get_agent_success_evaluation_results(
+pub(crate) async fn success_results(
     State(app): State<Arc<App>>,
     caller: Caller,
     JsonBody(body): JsonBody,

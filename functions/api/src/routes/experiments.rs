@@ -18,25 +18,17 @@ use crate::body::JsonBody;
 /// How often a change is tried again when others change the configuration meanwhile.
 const ATTEMPTS_MAX: usize = 5;
 
-pub(crate) async fn retrieval_experiments(State(app): State<Arc<App>>, caller: Caller) -> Answer {
+pub(crate) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Answer {
     let loaded = app.orgs.load_stored(&caller.org).await?;
     ok(ExperimentsAnswer::from(loaded.config.as_ref()))
 }
 
-pub(crate) async fn start_retrieval_experiment(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    JsonBody(body): JsonBody,
-) -> Answer {
+pub(crate) async fn start(State(app): State<Arc<App>>, caller: Caller, JsonBody(body): JsonBody) -> Answer {
     let experiment = parse_start(&body)?;
     change(&app, &caller, |config, now| config.with_experiment(experiment.clone(), now)).await
 }
 
-pub(crate) async fn stop_retrieval_experiment(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    JsonBody(body): JsonBody,
-) -> Answer {
+pub(crate) async fn stop(State(app): State<Arc<App>>, caller: Caller, JsonBody(body): JsonBody) -> Answer {
     let experiment_id = parse_stop(&body)?;
     change(&app, &caller, |config, now| config.without_experiment(&experiment_id, now)).await
 }
@@ -62,7 +54,7 @@ async fn change(
     Err(ApiError::config_write_conflict().into())
 }
 
-pub(crate) async fn retrieval_experiment_results(
+pub(crate) async fn results(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(experiment_id): Path<String>,

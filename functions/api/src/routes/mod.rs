@@ -230,26 +230,16 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/manual_playbook_generation", post(operations::generate_playbooks))
         .route("/api/get_operation_status", get(operations::get_operation_status))
         .route("/api/cancel_operation", post(operations::cancel_operation))
-        .route(
-            "/api/get_agent_success_evaluation_results",
-            post(evaluations::get_agent_success_evaluation_results),
-        )
+        .route("/api/get_agent_success_evaluation_results", post(evaluations::success_results))
         .route("/api/evaluations/regenerate", post(regeneration::regenerate))
-        .route(
-            "/api/evaluations/regenerate/{job_id}",
-            get(regeneration::regeneration).delete(regeneration::cancel_regeneration),
-        )
+        .route("/api/evaluations/regenerate/{job_id}", get(regeneration::status))
+        .route("/api/evaluations/regenerate/{job_id}", delete(regeneration::cancel))
         .route("/api/evaluations/grade_on_demand", post(grading::grade_on_demand))
         .route("/api/evaluations/grade_on_demand/{grade_id}", get(grading::grade))
-        .route(
-            "/api/retrieval_experiments",
-            get(experiments::retrieval_experiments).post(experiments::start_retrieval_experiment),
-        )
-        .route("/api/retrieval_experiments/stop", post(experiments::stop_retrieval_experiment))
-        .route(
-            "/api/retrieval_experiments/{experiment_id}/results",
-            get(experiments::retrieval_experiment_results),
-        )
+        .route("/api/retrieval_experiments", get(experiments::list))
+        .route("/api/retrieval_experiments", post(experiments::start))
+        .route("/api/retrieval_experiments/stop", post(experiments::stop))
+        .route("/api/retrieval_experiments/{experiment_id}/results", get(experiments::results))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

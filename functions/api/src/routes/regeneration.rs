@@ -38,7 +38,7 @@ pub(crate) async fn regenerate(
     }
 }
 
-pub(crate) async fn regeneration(
+pub(crate) async fn status(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(job_id): Path<String>,
@@ -63,7 +63,7 @@ pub(crate) async fn regeneration(
 }
 
 /// Stops a job: what is being judged is finished, and nothing more is begun. Stopping one that is over does nothing.
-pub(crate) async fn cancel_regeneration(
+pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(job_id): Path<String>,

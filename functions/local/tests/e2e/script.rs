@@ -54,7 +54,7 @@ pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
         Some("playbook_aggregation") => Purpose::Aggregation,
         Some("memory_reflection") => Purpose::Reflection,
         Some("tagging") => Purpose::Tagging,
-        Some("agent_success_evaluation") => Purpose::Judge,
+        Some("AgentSuccessEvaluationOutput") => Purpose::Judge,
         Some("playbook_candidate_review") => Purpose::Review,
         _ if request.prompt().contains("<text_to_expand>") => Purpose::Expansion,
         _ => Purpose::Gate,

@@ -8,6 +8,7 @@ mod lifecycle;
 mod outcome;
 mod playbook;
 mod profile;
+mod retrieved_learning;
 
 pub use evaluation::{AGENT_SUCCESS, EvaluationResult, FailureType};
 pub use interaction::{
@@ -17,6 +18,10 @@ pub use lifecycle::{PlaybookStatus, ProfileTimeToLive, Status};
 pub use outcome::{OutcomeIdentity, SessionOutcome, SessionOutcomeKind, SupersededOutcome};
 pub use playbook::{AgentPlaybook, BlockingIssue, BlockingIssueKind, UserPlaybook};
 pub use profile::UserProfile;
+pub use retrieved_learning::{
+    DiagnosisCategory, LearningImpact, PlaybookDiagnosis, RetrievedLearningDiagnostics,
+    RetrievedLearningKind, RetrievedLearningResult, RetrievedLearningState,
+};
 
 /// Numbers of a vector on the wire; shorter ones are padded with zeros.
 pub const EMBEDDING_DIMENSIONS: usize = 512;

@@ -1,106 +1,140 @@
-//! Asking the judge.
+//! Asking for the verdict.
+
+use std::time::Duration;
 
 use domain::config::Config;
+use domain::entities::FailureType;
 use domain::ids::OrgId;
-use domain::time::EpochMillis;
-use learning::images::image_part;
-use learning::services::{OrgServicesError, Services};
+use learning::formatting::text::first_chars;
+use learning::playbook::tools_text;
+use learning::services::Services;
 use llm::providers::ModelRole;
-use llm::structured::chat_structured;
-use llm::types::Part;
-use llm::{ChatError, ChatRequest, Message};
+use llm::structured::chat_structured_checked;
+use llm::{ChatModel, ChatRequest, Message};
 use prompts::{PromptBank, Value};
-use store::{RequestDocument, StoreError};
+use store::RequestDocument;
 
-use super::answer::{AgentSuccessEvaluationOutput, Judgement};
-use super::transcript::session_text;
+use super::error::JudgeError;
+use super::images::image_parts;
+use super::schema::AgentSuccessEvaluationOutput;
+use super::transcript::{SessionTranscript, session_label, session_transcript};
 
-/// The prompt, and what the call is for.
-const PURPOSE: &str = "agent_success_evaluation";
-/// Longest a judge may take, retries included, in milliseconds.
-const JUDGE_MS: i64 = 300_000;
-/// Images that are shown, the last ones of the session.
-const IMAGES_MAX: usize = 10;
+/// The prompt.
+pub const PURPOSE: &str = "agent_success_evaluation";
+/// What the answer is called towards the provider.
+const OUTPUT_NAME: &str = "AgentSuccessEvaluationOutput";
+/// Longest failure reason that is kept, in characters.
+pub const FAILURE_REASON_CHARS_MAX: usize = 4_000;
+/// How long one call may take where the configuration does not say.
+const CALL_TIME_MAX: Duration = Duration::from_secs(300);
+/// How long a verdict may take, repair and retries included.
+const JUDGE_TIME_MAX: Duration = Duration::from_secs(300);
+/// The same where other models are asked when the first one fails.
+const JUDGE_TIME_WITH_FALLBACKS_MAX: Duration = Duration::from_secs(540);
+/// Judging is no place for chance.
+pub(crate) const TEMPERATURE: f32 = 0.0;
 
-/// Why there is no verdict.
-#[derive(Debug, thiserror::Error)]
-pub enum JudgeError {
-    /// Model or storage did not answer: worth another try.
-    #[error("the judge is not available: {0}")]
-    Unavailable(String),
-    /// The model gave no usable answer, or the configuration is wrong: another try would be no better.
-    #[error("the judge gave no verdict: {0}")]
-    Unusable(String),
+/// What the judge found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// Whether the agent did what was wanted, in the end.
+    pub is_success: bool,
+    /// What decided the failure; never set on a success.
+    pub failure_type: Option<FailureType>,
+    /// Why it failed, in the judge's words; `""` when nothing was said.
+    pub failure_reason: String,
+    /// Whether a human took over or was demanded.
+    pub is_escalated: bool,
+    /// How often the user rejected, corrected or redirected the agent.
+    pub number_of_correction_per_session: i64,
+    /// Whether the judge saw the session's beginning and end only, since the whole was too long for it.
+    pub is_windowed: bool,
 }
 
-impl From<StoreError> for JudgeError {
-    fn from(error: StoreError) -> Self {
-        Self::Unavailable(error.to_string())
-    }
-}
-
-impl From<ChatError> for JudgeError {
-    fn from(error: ChatError) -> Self {
-        let text = format!("{error}: {}", error.detail());
-        if error.is_retryable() { Self::Unavailable(text) } else { Self::Unusable(text) }
-    }
-}
-
-impl From<OrgServicesError> for JudgeError {
-    fn from(error: OrgServicesError) -> Self {
-        match error {
-            OrgServicesError::Store(error) => error.into(),
-            OrgServicesError::Configuration(why) => Self::Unusable(why),
-        }
-    }
-}
-
-/// Judges a session by its requests, which stand in their order; `None` when there is nothing in them to be read.
+/// Judges one user's part in a session. The documents are the requests to be judged, in their order; they belong to
+/// one session and hold something to read.
 ///
 /// # Errors
-/// [`JudgeError`]; a verdict is never made up.
+/// [`JudgeError`]: there is no verdict then, and none is made up.
 pub async fn judge_session(
     services: &Services,
     org: &OrgId,
     config: &Config,
     documents: &[RequestDocument],
-    deadline_ms: EpochMillis,
-) -> Result<Option<Judgement>, JudgeError> {
-    let shown = session_text(documents);
-    if shown.text.is_empty() {
-        return Ok(None);
-    }
-    let definition = config.agent_success_config.clone().unwrap_or_default().success_definition_prompt;
-    let tools = config.tool_can_use.as_deref().unwrap_or(&[]);
-    let tools: Vec<String> =
-        tools.iter().map(|tool| format!("{}: {}", tool.tool_name, tool.tool_description)).collect();
-    let variables = [
-        ("agent_context_prompt", config.agent_context_prompt.as_deref().unwrap_or("").trim()),
-        ("success_definition_prompt", definition.trim()),
-        ("tool_can_use", &tools.join("\n")),
-        ("interactions", &shown.text),
-    ]
-    .map(|(name, text)| (name, Value::from(text)));
-    let prompt = PromptBank::builtin().render(PURPOSE, &variables, None);
-    let prompt = prompt.map_err(|error| JudgeError::Unusable(error.to_string()))?.text;
-    let mut message = Message::user(prompt);
-    message.parts.extend(images(services, documents).await?);
-    let mut request = ChatRequest::new(PURPOSE, vec![message]);
-    request.deadline = Some(deadline_ms.min(services.clock.now_ms() + JUDGE_MS));
+) -> Result<Judgement, JudgeError> {
     let model = services.orgs.chat(org, ModelRole::Evaluation).await?;
-    let answer: AgentSuccessEvaluationOutput = chat_structured(model.as_ref(), &request, PURPOSE).await?;
-    Ok(Some(Judgement::of(answer, shown.is_windowed)))
+    let shown = session_transcript(documents);
+    let Some(first) = documents.first().filter(|_| !shown.text.is_empty()) else {
+        return Err(JudgeError::Unusable("the session holds nothing to judge".to_owned()));
+    };
+    let mut message = Message::user(session_prompt(config, &shown)?);
+    message.parts.extend(image_parts(&services.store, documents).await?);
+    let mut request = ChatRequest::new(PURPOSE, vec![message]);
+    request.temperature = Some(TEMPERATURE);
+    request.timeout = generation_timeout(config);
+    request.deadline = Some(services.clock.now_ms().saturating_add(millis(time_max(model.as_ref()))));
+    let output = ask_for_verdict(model.as_ref(), &request, first.request.session_id.as_str()).await?;
+    Ok(judgement(output, &shown))
 }
 
-async fn images(services: &Services, documents: &[RequestDocument]) -> Result<Vec<Part>, StoreError> {
-    let interactions = documents.iter().rev().flat_map(|document| document.interactions.iter().rev());
-    let mut found = Vec::new();
-    for interaction in interactions {
-        if found.len() == IMAGES_MAX {
-            break;
-        }
-        found.extend(image_part(&services.store, interaction).await?);
+/// Asks, and reads the answer; one repair.
+pub(super) async fn ask_for_verdict(
+    model: &dyn ChatModel,
+    request: &ChatRequest,
+    session: &str,
+) -> Result<AgentSuccessEvaluationOutput, JudgeError> {
+    let label = session_label(session);
+    let check = |output: &AgentSuccessEvaluationOutput| output.check(&[session, &label]);
+    Ok(chat_structured_checked(model, request, OUTPUT_NAME, check).await?)
+}
+
+fn time_max(model: &dyn ChatModel) -> Duration {
+    if model.has_fallbacks() { JUDGE_TIME_WITH_FALLBACKS_MAX } else { JUDGE_TIME_MAX }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// How long one call may take.
+pub(crate) fn generation_timeout(config: &Config) -> Duration {
+    let configured = config.llm_config.as_ref().and_then(|llm| llm.generation_timeout_seconds);
+    configured.and_then(|seconds| u64::try_from(seconds).ok()).map_or(CALL_TIME_MAX, Duration::from_secs)
+}
+
+/// The question.
+pub(super) fn session_prompt(config: &Config, shown: &SessionTranscript) -> Result<String, JudgeError> {
+    let success = config.agent_success_config.clone().unwrap_or_default();
+    let tools = config.tool_can_use.as_deref().unwrap_or(&[]);
+    let tools =
+        tools_text(tools.iter().map(|tool| (tool.tool_name.as_str(), tool.tool_description.as_str())));
+    render(
+        PURPOSE,
+        &[
+            ("agent_context_prompt", config.agent_context_prompt.as_deref().unwrap_or("").trim()),
+            ("success_definition_prompt", success.success_definition_prompt.trim()),
+            ("tool_can_use", &tools),
+            ("interactions", &shown.text),
+        ],
+    )
+}
+
+/// Renders a prompt.
+pub(crate) fn render(id: &str, variables: &[(&str, &str)]) -> Result<String, JudgeError> {
+    let variables: Vec<_> = variables.iter().map(|(name, text)| (*name, Value::from(*text))).collect();
+    let rendered = PromptBank::builtin().render(id, &variables, None);
+    rendered.map(|rendered| rendered.text).map_err(|error| JudgeError::Unusable(error.to_string()))
+}
+
+pub(super) fn judgement(output: AgentSuccessEvaluationOutput, shown: &SessionTranscript) -> Judgement {
+    let reason = output.failure_reason.unwrap_or_default();
+    Judgement {
+        is_success: output.is_success,
+        failure_type: output.failure_type,
+        failure_reason: first_chars(reason.trim(), FAILURE_REASON_CHARS_MAX).to_owned(),
+        is_escalated: output.is_escalated,
+        number_of_correction_per_session: i64::try_from(output.number_of_correction_per_session)
+            .unwrap_or(i64::MAX),
+        is_windowed: shown.is_windowed,
     }
-    found.reverse();
-    Ok(found)
 }

@@ -1,9 +1,20 @@
-//! The judge of a session as a whole.
+//! The verdict on a session as a whole: what the judge is shown, what it may answer, and what is made of it.
+//!
+//! *Architecture invariant:* no verdict is invented. What cannot be read as one, after one repair, is an error.
 
-mod answer;
 mod ask;
-mod transcript;
+mod error;
+pub mod images;
+pub mod schema;
+pub mod transcript;
 
-pub use answer::Judgement;
-pub use ask::{JudgeError, judge_session};
-pub use transcript::{SessionText, TRANSCRIPT_TOKENS_MAX, session_text};
+#[cfg(test)]
+#[path = "tests/answers.rs"]
+mod answers_tests;
+#[cfg(test)]
+#[path = "tests/transcripts.rs"]
+mod transcript_tests;
+
+pub use ask::{FAILURE_REASON_CHARS_MAX, Judgement, PURPOSE, judge_session};
+pub(crate) use ask::{TEMPERATURE, generation_timeout, render};
+pub use error::JudgeError;

@@ -1,141 +1,150 @@
-//! A session as its judge reads it: turn by turn, or its beginning and its end when the whole is too long.
+//! A session as the judge reads it.
+//!
+//! ```text
+//! === Session: chat-7 (date: 2025-06-15) ===
+//! User: ```Book me a table```
+//! Assistant: ```[used tool: book({"seats":2}), status: error] Sorry, that failed```
+//! User: ```click the retry button```
+//! ```
+//!
+//! Everybody who spoke is shown, the system too: what it said explains what the agent did. What a shadow agent or an
+//! expert said, retrieved learnings and citations are not.
 
-use learning::formatting::text::estimated_tokens;
-use learning::formatting::{Turn, transcript};
+use domain::entities::{Interaction, ToolUsed, UserActionType};
+use domain::time::utc_date;
+use learning::formatting::text::{
+    CONTENT_TOKENS_MAX, FENCE, TOOL_DATA_TOKENS_MAX, TRUNCATION_MARK, cut, estimated_tokens, fence_safe,
+    first_chars, plain_label,
+};
+use learning::formatting::transcript::{NAME_CHARS_MAX, TOOL_CALL_OPENING, TOOLS_PER_TURN_MAX};
+use serde_json::Value;
 use store::RequestDocument;
 
-/// Longest session that a judge reads whole, in estimated tokens.
+/// Longest transcript, in estimated tokens.
 pub const TRANSCRIPT_TOKENS_MAX: usize = 64_000;
+/// Longest session id that is shown, in characters.
+pub const SESSION_CHARS_MAX: usize = 200;
+/// What callers write in a tool call's status when nothing went wrong.
+const FINE: [&str; 5] = ["", "success", "succeeded", "ok", "completed"];
 
 /// A session as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionText {
-    /// The text; empty when nobody said or did anything that can be read.
+pub struct SessionTranscript {
+    /// The text; empty when there was nothing to show.
     pub text: String,
-    /// Whether turns in the middle were left out.
+    /// Whether its middle was left out.
     pub is_windowed: bool,
 }
 
-/// The turns of a session's requests, which stand in their order.
+/// The session id as it is shown.
 #[must_use]
-pub fn session_text(documents: &[RequestDocument]) -> SessionText {
-    text_within(documents, TRANSCRIPT_TOKENS_MAX)
+pub fn session_label(session_id: &str) -> String {
+    let visible = |c: char| if c.is_control() || c == '`' { ' ' } else { c };
+    first_chars(&session_id.chars().map(visible).collect::<String>(), SESSION_CHARS_MAX).trim().to_owned()
 }
 
-fn text_within(documents: &[RequestDocument], tokens_max: usize) -> SessionText {
-    let turns: Vec<Turn<'_>> = documents.iter().flat_map(turns).collect();
-    let whole = transcript(&turns).text;
-    if estimated_tokens(&whole) <= tokens_max {
-        return SessionText { text: whole, is_windowed: false };
+/// Renders the requests of one session, in the order in which they come. A turn that says and does nothing gets no
+/// line. Too long a session keeps whole turns of its beginning and of its end, half the room each.
+#[must_use]
+pub fn session_transcript(documents: &[RequestDocument]) -> SessionTranscript {
+    let Some(first) = documents.first() else { return SessionTranscript::of(Vec::new()) };
+    let interactions = || documents.iter().flat_map(|document| &document.interactions);
+    let date = interactions().map(|one| one.created_at).filter(|at| *at > 0).min().and_then(utc_date);
+    let date = date.map(|date| format!(" (date: {date})")).unwrap_or_default();
+    let header = format!("=== Session: {}{date} ===", session_label(first.request.session_id.as_str()));
+    let lines = interactions().flat_map(turn_lines);
+    SessionTranscript::of(std::iter::once(header).chain(lines).collect())
+}
+
+impl SessionTranscript {
+    fn of(lines: Vec<String>) -> Self {
+        if lines.len() <= 1 {
+            return Self { text: String::new(), is_windowed: false };
+        }
+        let (text, is_windowed) = within(&lines, TRANSCRIPT_TOKENS_MAX);
+        Self { text, is_windowed }
     }
-    // As much of the end as of the beginning: how it ended is what is judged, what was wanted is said at the start.
-    let costs: Vec<usize> = turns.iter().map(|turn| estimated_tokens(&transcript(&[*turn]).text)).collect();
-    let head = fitting(costs.iter(), tokens_max / 2);
-    let tail = fitting(costs[head..].iter().rev(), tokens_max - tokens_max / 2);
-    let (first, rest) = turns.split_at(head);
-    let last = &rest[rest.len() - tail..];
-    let left_out = rest.len() - tail;
-    let parts = [
-        transcript(first).text,
-        format!("=== Session: {left_out} turns are left out ==="),
-        transcript(last).text,
-    ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    SessionText { text: parts.join("\n\n"), is_windowed: true }
 }
 
-fn turns(document: &RequestDocument) -> impl Iterator<Item = Turn<'_>> {
-    document.interactions.iter().map(|interaction| Turn {
-        interaction,
-        session_id: &document.request.session_id,
-        request_created_at: document.request.created_at,
-        is_new: true,
-    })
+/// The lines if they fit, else as many of the first and of the last as fit into half the tokens each, around
+/// [`TRUNCATION_MARK`]. Also whether lines were left out.
+#[must_use]
+pub fn within(lines: &[String], tokens_max: usize) -> (String, bool) {
+    // A line's end counts as a token of its own: conservative, and the parts can be added.
+    let tokens: Vec<usize> = lines.iter().map(|line| estimated_tokens(line) + 1).collect();
+    if tokens.iter().sum::<usize>() <= tokens_max {
+        return (lines.join("\n"), false);
+    }
+    let half = tokens_max / 2;
+    let head = how_many_fit(tokens.iter(), half);
+    let tail = how_many_fit(tokens[head..].iter().rev(), half);
+    let kept = [lines[..head].join("\n"), TRUNCATION_MARK.to_owned(), lines[lines.len() - tail..].join("\n")];
+    (kept.join("\n"), true)
 }
 
-/// How many of the first fit into a number of tokens.
-fn fitting<'a>(costs: impl Iterator<Item = &'a usize>, tokens: usize) -> usize {
-    let mut left = tokens;
-    costs
-        .map_while(|cost| {
-            left = left.checked_sub(*cost)?;
+fn how_many_fit<'a>(tokens: impl Iterator<Item = &'a usize>, tokens_max: usize) -> usize {
+    let mut left = tokens_max;
+    tokens
+        .map_while(|tokens| {
+            left = left.checked_sub(*tokens)?;
             Some(())
         })
         .count()
 }
 
-#[cfg(test)]
-mod tests {
-    use domain::entities::{Interaction, Request};
-    use domain::ids::{RequestId, SessionId, UserId};
-    use domain::learning::{AdmissionPolicy, KindPolicy};
+/// What an interaction says, and what the user did.
+fn turn_lines(interaction: &Interaction) -> Vec<String> {
+    let role = role_name(interaction);
+    let content = spoken(interaction);
+    let action = action_text(interaction);
+    let texts = [content, action].into_iter().flatten();
+    texts.map(|text| format!("{role}: {FENCE}{}{FENCE}", fence_safe(&text))).collect()
+}
 
-    use super::*;
+/// The role as a word; who does not say is the user.
+#[must_use]
+pub(crate) fn role_name(interaction: &Interaction) -> String {
+    let role = plain_label(&interaction.role, NAME_CHARS_MAX);
+    if role.is_empty() { "User".to_owned() } else { role }
+}
 
-    const NOTHING: KindPolicy = KindPolicy { eligible: false, window: 10, stride: 8 };
-
-    fn session(turns: usize) -> Vec<RequestDocument> {
-        let interaction = |number: usize| Interaction {
-            interaction_id: i64::try_from(number).unwrap(),
-            created_at: 1_750_000_000,
-            role: if number.is_multiple_of(2) { "User" } else { "Assistant" }.to_owned(),
-            content: format!("turn {number}"),
-            ..Interaction::default()
-        };
-        vec![RequestDocument {
-            first_position: 0,
-            request: Request {
-                request_id: RequestId::new("r").unwrap(),
-                user_id: UserId::new("ana").unwrap(),
-                created_at: 1_750_000_000,
-                source: String::new(),
-                agent_version: "v1".to_owned(),
-                session_id: SessionId::new("s1").unwrap(),
-                evaluation_only: false,
-                retrieval_experiment_id: None,
-                retrieval_experiment_arm: None,
-            },
-            interactions: (0..turns).map(interaction).collect(),
-            policy: AdmissionPolicy {
-                profile: NOTHING,
-                playbook: NOTHING,
-                idle_timeout_seconds: 0,
-                force: false,
-                session_finished: false,
-                skip_aggregation: false,
-                override_stall: false,
-            },
-        }]
+/// Tool calls and content; `None` when there is neither.
+#[must_use]
+pub(crate) fn spoken(interaction: &Interaction) -> Option<String> {
+    let tools = &interaction.tools_used;
+    let mut parts: Vec<String> = tools.iter().take(TOOLS_PER_TURN_MAX).map(tool_part).collect();
+    if tools.len() > TOOLS_PER_TURN_MAX {
+        parts.push(format!("[and {} more tool calls]", tools.len() - TOOLS_PER_TURN_MAX));
     }
+    parts.extend(Some(shown_content(interaction)).filter(|content| !content.is_empty()));
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
 
-    #[test]
-    fn a_session_is_shown_with_its_day_and_its_turns() {
-        let shown = session_text(&session(2));
-        assert!(!shown.is_windowed);
-        assert_eq!(
-            shown.text,
-            "=== Session: s1 (date: 2025-06-15) ===\n[t1] User: ```turn 0```\n[t2] Assistant: ```turn 1```"
-        );
-    }
+/// The content, cut. Nobody can claim a tool call by writing one.
+#[must_use]
+pub(crate) fn shown_content(interaction: &Interaction) -> String {
+    let content = interaction.content.trim().replace(TOOL_CALL_OPENING, "(used tool: ");
+    cut(&content, CONTENT_TOKENS_MAX)
+}
 
-    #[test]
-    fn of_a_session_that_is_too_long_beginning_and_end_are_shown_and_it_is_said_so() {
-        let documents = session(5_000);
-        let shown = text_within(&documents, 2_000);
-        assert!(shown.is_windowed);
-        assert!(estimated_tokens(&shown.text) <= 2_000 + 40, "{}", estimated_tokens(&shown.text));
-        for part in ["```turn 0```", "turns are left out", "```turn 4999```"] {
-            assert!(shown.text.contains(part), "{part}");
-        }
-        assert!(!shown.text.contains("```turn 2500```"));
-    }
+fn tool_part(tool: &ToolUsed) -> String {
+    let name = plain_label(&tool.tool_name, NAME_CHARS_MAX);
+    let data = cut(&Value::Object(tool.tool_data.clone()).to_string(), TOOL_DATA_TOKENS_MAX);
+    let status = plain_label(&tool.status, NAME_CHARS_MAX);
+    let is_fine = FINE.contains(&status.to_ascii_lowercase().as_str());
+    let status = if is_fine { String::new() } else { format!(", status: {status}") };
+    format!("{TOOL_CALL_OPENING}{name}({data}){status}]")
+}
 
-    #[test]
-    fn a_session_is_cut_one_token_beyond_the_limit_and_not_before() {
-        let documents = session(40);
-        let tokens = estimated_tokens(&session_text(&documents).text);
-        for (limit, is_windowed) in [(tokens + 1, false), (tokens, false), (tokens - 1, true)] {
-            assert_eq!(text_within(&documents, limit).is_windowed, is_windowed, "{limit}");
-        }
-    }
+/// What the user did, in words.
+#[must_use]
+pub(crate) fn action_text(interaction: &Interaction) -> Option<String> {
+    let action = match interaction.user_action {
+        UserActionType::Click => "click",
+        UserActionType::Scroll => "scroll",
+        UserActionType::Type => "type",
+        UserActionType::None => return None,
+    };
+    let description = cut(interaction.user_action_description.trim(), CONTENT_TOKENS_MAX);
+    Some(format!("{action} {description}").trim_end().to_owned())
 }

@@ -8,7 +8,7 @@ use learning::services::Services;
 use store::{NextLook, SessionHeld, SessionTaken, SessionTimer, UserKeys};
 use wake::SessionTask;
 
-use super::run::{RunError, RunOrder, RunOutcome, judge_held};
+use super::run::{Held, RunError, RunOrder, RunOutcome, judge_held};
 use crate::timers::set_timer;
 
 /// How often a session is judged in vain before it is left alone.
@@ -50,7 +50,7 @@ pub async fn look(
             SessionTaken::Busy => return Ok(Looked::Busy),
             SessionTaken::Held(held) => held,
         };
-        match look_at(services, &keys, &held, deadline_ms).await {
+        match look_at(services, &keys, &held).await {
             Ok(Some(looked)) => return Ok(looked),
             // Somebody published meanwhile: look again.
             Ok(None) => {}
@@ -67,7 +67,6 @@ async fn look_at(
     services: &Services,
     keys: &UserKeys<'_>,
     held: &SessionHeld,
-    deadline_ms: EpochMillis,
 ) -> Result<Option<Looked>, RunError> {
     let Some(due_at) = held.due_at else {
         leave(services, keys, held, NextLook::Unchanged, held.attempts).await?;
@@ -94,14 +93,14 @@ async fn look_at(
         run_retrieved_learning: held.judges.retrieved_learning,
         through: None,
     };
-    let judged = judge_held(services, &order, held, NextLook::Never, deadline_ms).await?;
+    let judged = judge_held(services, &order, held, NextLook::Never).await?;
     if judged.committed {
         if let Some(timer) = judged.timer {
             set(services, keys, &timer).await;
         }
         return Ok(Some(Looked::Judged(judged.outcome)));
     }
-    let left = settle(services, keys, held, &judged.outcome, now).await?;
+    let left = settle(services, keys, held, &judged, now).await?;
     Ok(left.then_some(Looked::Judged(judged.outcome)))
 }
 
@@ -110,11 +109,13 @@ async fn settle(
     services: &Services,
     keys: &UserKeys<'_>,
     held: &SessionHeld,
-    outcome: &RunOutcome,
+    judged: &Held,
     now: EpochSeconds,
 ) -> Result<bool, RunError> {
-    if outcome.agent_success != AgentSuccessStatus::Failed {
-        return leave(services, keys, held, NextLook::Never, 0).await;
+    if judged.outcome.agent_success != AgentSuccessStatus::Failed {
+        let (next, attempts) = judged.again;
+        let next = if next == NextLook::Unchanged { NextLook::Never } else { next };
+        return leave(services, keys, held, next, attempts).await;
     }
     let attempts = held.attempts + 1;
     let pause = usize::try_from(held.attempts).ok().and_then(|attempt| AGAIN_SECONDS.get(attempt));

@@ -5,6 +5,7 @@ use domain::entities::{AGENT_SUCCESS, EvaluationResult};
 use domain::ids::{OrgId, RequestId, UserHash};
 use domain::judging::{AgentSuccessStatus, RetrievedLearningStatus, SkipReason};
 use domain::time::EpochMillis;
+use futures::future::BoxFuture;
 use learning::services::{OrgServicesError, Services};
 use store::{
     EvaluationCommit, EvaluationCommitError, NextLook, RequestDocument, SessionHeld, SessionTaken,
@@ -12,9 +13,13 @@ use store::{
 };
 
 use super::trajectory;
+use crate::judge::transcript::session_transcript;
 use crate::judge::{JudgeError, Judgement, judge_session};
 use crate::outcomes::infer_outcome;
+use crate::retrieved::evaluate_retrieved_learnings;
 
+/// How often learnings that lack a verdict are judged again.
+const RETRIEVED_RETRIES_MAX: i64 = 3;
 /// A session is held so much longer than its judge may run, in milliseconds.
 const GRACE_MS: i64 = 30_000;
 
@@ -113,7 +118,7 @@ pub async fn run(services: &Services, order: &RunOrder, deadline_ms: EpochMillis
             Ok(Run::Over(RunOutcome::skipped(status, SkipReason::NoRequests)))
         }
         SessionTaken::Held(held) => {
-            let judged = judge_held(services, order, &held, NextLook::Unchanged, deadline_ms).await;
+            let judged = judge_held(services, order, &held, NextLook::Unchanged).await;
             if !matches!(&judged, Ok(Held { committed: true, .. })) {
                 services.store.leave_session(&keys, &held, NextLook::Unchanged, held.attempts).await?;
             }
@@ -129,11 +134,14 @@ pub(super) struct Held {
     pub(super) committed: bool,
     /// The timer to be set.
     pub(super) timer: Option<SessionTimer>,
+    /// When the session is looked at again, and how often it was in vain so far, unless the session as a whole was
+    /// judged in vain.
+    pub(super) again: (NextLook, i64),
 }
 
 impl Held {
     fn kept(outcome: RunOutcome) -> Self {
-        Self { outcome, committed: false, timer: None }
+        Self { outcome, committed: false, timer: None, again: (NextLook::Unchanged, 0) }
     }
 }
 
@@ -143,7 +151,6 @@ pub(super) async fn judge_held(
     order: &RunOrder,
     held: &SessionHeld,
     next: NextLook,
-    deadline_ms: EpochMillis,
 ) -> Result<Held, RunError> {
     let (skip, not_applicable) = (AgentSuccessStatus::Skipped, AgentSuccessStatus::NotApplicable);
     let keys = UserKeys { org: &order.org, user: &order.user };
@@ -170,6 +177,68 @@ pub(super) async fn judge_held(
     if is_scheduled && silence < services.evaluation_delay_seconds {
         return Ok(Held::kept(RunOutcome::skipped(skip, SkipReason::NotYetComplete)));
     }
+    let retrieved = retrieved(services, order, held).await;
+    let (next, attempts) = again(services, &retrieved, held, next);
+    let mut judged =
+        judge_whole(services, order, held, &config, requests, (next, attempts, purge_epoch)).await?;
+    judged.outcome.retrieved_learning = retrieved.status;
+    judged.outcome.retrieved_fingerprint = retrieved.fingerprint;
+    judged.again = (next, attempts);
+    Ok(judged)
+}
+
+/// How the judgement of the retrieved learnings ended.
+struct Retrieved {
+    status: RetrievedLearningStatus,
+    fingerprint: Option<String>,
+}
+
+/// Judges the learnings that the session was given. It never changes what becomes of the session as a whole.
+async fn retrieved(services: &Services, order: &RunOrder, held: &SessionHeld) -> Retrieved {
+    if !order.run_retrieved_learning {
+        return Retrieved { status: RetrievedLearningStatus::Skipped, fingerprint: None };
+    }
+    let keys = UserKeys { org: &order.org, user: &order.user };
+    // Boxed, or else the compiler cannot follow the lifetimes within.
+    let judged: BoxFuture<'_, _> =
+        Box::pin(evaluate_retrieved_learnings(services, &keys, &held.session_id, order.through.as_ref()));
+    match judged.await {
+        Ok(outcome) => Retrieved { status: outcome.status, fingerprint: outcome.fingerprint },
+        Err(error) => {
+            tracing::warn!(event = "retrieved_learning_failed", org = order.org.as_str(), %error);
+            Retrieved { status: RetrievedLearningStatus::Failed, fingerprint: None }
+        }
+    }
+}
+
+/// When the session is looked at again, and how often it was in vain so far: learnings that lack a verdict are judged
+/// again, a few times.
+fn again(services: &Services, retrieved: &Retrieved, held: &SessionHeld, next: NextLook) -> (NextLook, i64) {
+    let is_in_vain = matches!(
+        retrieved.status,
+        RetrievedLearningStatus::Failed
+            | RetrievedLearningStatus::Pending
+            | RetrievedLearningStatus::Degraded
+    );
+    if next == NextLook::Never && is_in_vain && held.attempts < RETRIEVED_RETRIES_MAX {
+        let at = services.clock.now() + services.evaluation_delay_seconds;
+        return (NextLook::At(at), held.attempts + 1);
+    }
+    (next, if next == NextLook::Unchanged { held.attempts } else { 0 })
+}
+
+/// Judges the session as a whole.
+async fn judge_whole(
+    services: &Services,
+    order: &RunOrder,
+    held: &SessionHeld,
+    config: &Config,
+    requests: Vec<RequestDocument>,
+    (next, attempts, purge_epoch): (NextLook, i64, i64),
+) -> Result<Held, RunError> {
+    let (skip, not_applicable) = (AgentSuccessStatus::Skipped, AgentSuccessStatus::NotApplicable);
+    let keys = UserKeys { org: &order.org, user: &order.user };
+    let is_scheduled = !order.is_forced && order.through.is_none();
     if !order.run_agent_success {
         return Ok(Held::kept(RunOutcome::new(skip)));
     }
@@ -179,16 +248,18 @@ pub(super) async fn judge_held(
     if trajectory::interactions(&requests) == 0 {
         return Ok(Held::kept(RunOutcome::skipped(not_applicable, SkipReason::NoInteractions)));
     }
-    let requests = of_enabled_sources(&config, order.source.as_deref(), requests);
-    let judgement = match judge_session(services, &order.org, &config, &requests, deadline_ms).await {
-        Ok(Some(judgement)) => judgement,
-        Ok(None) => return Ok(Held::kept(RunOutcome::skipped(not_applicable, SkipReason::NoDataModels))),
+    let requests = of_enabled_sources(config, order.source.as_deref(), requests);
+    if session_transcript(&requests).text.is_empty() {
+        return Ok(Held::kept(RunOutcome::skipped(not_applicable, SkipReason::NoDataModels)));
+    }
+    let judgement = match judge_session(services, &order.org, config, &requests).await {
+        Ok(judgement) => judgement,
         Err(error @ (JudgeError::Unavailable(_) | JudgeError::Unusable(_))) => {
             tracing::warn!(event = "evaluation_failed", org = order.org.as_str(), %error);
             return Ok(Held::kept(RunOutcome::failed(error.to_string())));
         }
     };
-    commit(services, &keys, order, held, &requests, judgement, (next, purge_epoch)).await
+    commit(services, &keys, order, held, &requests, judgement, (next, attempts, purge_epoch)).await
 }
 
 /// The requests that a judge may see: those of the sources that are judged.
@@ -215,7 +286,7 @@ async fn commit(
     held: &SessionHeld,
     requests: &[RequestDocument],
     judgement: Judgement,
-    (next, purge_epoch): (NextLook, i64),
+    (next, attempts, purge_epoch): (NextLook, i64, i64),
 ) -> Result<Held, RunError> {
     let store = &services.store;
     let in_force = store.session_evaluations(keys, &order.session).await?;
@@ -230,11 +301,11 @@ async fn commit(
     let commit =
         EvaluationCommit { result: &result, replaced: in_force.iter().find(is_replaced), purge_epoch };
     let delay = services.evaluation_delay_seconds;
-    match store.commit_evaluation(keys, held, &commit, next, delay).await {
+    match store.commit_evaluation(keys, held, &commit, (next, attempts), delay).await {
         Ok(timer) => {
             infer(services, order, &result).await;
             let outcome = RunOutcome { result_id: Some(id), ..RunOutcome::new(AgentSuccessStatus::Complete) };
-            Ok(Held { outcome, committed: true, timer })
+            Ok(Held { outcome, committed: true, timer, again: (next, attempts) })
         }
         Err(EvaluationCommitError::Erased) => {
             let status = AgentSuccessStatus::NotApplicable;
@@ -250,7 +321,8 @@ async fn commit(
 /// Writes the verdict as the outcome of its session, where the organisation wants that. A verdict stands whatever
 /// becomes of this.
 async fn infer(services: &Services, order: &RunOrder, result: &EvaluationResult) {
-    if let Err(error) = infer_outcome(services, &order.org, result).await {
+    let inferred: BoxFuture<'_, _> = Box::pin(infer_outcome(services, &order.org, result));
+    if let Err(error) = inferred.await {
         tracing::warn!(event = "outcome_not_inferred", org = order.org.as_str(), %error);
     }
 }

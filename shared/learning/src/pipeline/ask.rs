@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use super::Run;
 use crate::formatting::transcript;
 use crate::gate::parse_gate_answer;
-use crate::images::image_part;
+use crate::images::image_source;
 use crate::playbook::{comparisons, has_expert_content, tools_text};
 use crate::worker::{FailureCode, WindowFailure};
 
@@ -222,6 +222,6 @@ impl Run<'_> {
     /// The image of the last interaction, if it has one.
     async fn image(&self) -> Result<Option<Part>, WindowFailure> {
         let Some(last) = self.inputs.turns.last() else { return Ok(None) };
-        Ok(image_part(&self.services.store, &last.interaction).await?)
+        Ok(image_source(&self.services.store, &last.interaction).await?.map(Part::Image))
     }
 }

@@ -12,7 +12,7 @@ pub(crate) const EVALUATION_PREFIX: &str = "E#";
 /// Sort keys of verdicts that others replaced begin so.
 pub(crate) const PAST_EVALUATION_PREFIX: &str = "EH#";
 /// Hex digits that stand for the evaluation and the agent version: 160 bits.
-const EVALUATION_HASH_CHARS: usize = 40;
+pub(super) const EVALUATION_HASH_CHARS: usize = 40;
 impl UserKeys<'_> {
     /// The verdict in force.
     pub(crate) fn evaluation(&self, result: &EvaluationResult) -> Key {

@@ -19,6 +19,10 @@ pub enum Listing {
     Evaluations,
     /// Outcomes of sessions, by when they occurred.
     Outcomes,
+    /// Sessions with verdicts on the learnings that they were given, by when the session began.
+    LearningSessions,
+    /// Verdicts on learnings, by when the interaction happened to which they were attached.
+    LearningVerdicts,
 }
 
 impl Listing {
@@ -32,6 +36,8 @@ impl Listing {
             Self::ProfileChanges => "PCL",
             Self::Evaluations => "E",
             Self::Outcomes => "SO",
+            Self::LearningSessions => "RLS",
+            Self::LearningVerdicts => "RL",
         };
         format!("O#{org}#{kind}#0")
     }
