@@ -68,6 +68,11 @@ pub trait EmbeddingModel: Send + Sync {
         similarity_threshold(self.model_name())
     }
 
+    /// The cosine above which two texts belong into one cluster.
+    fn clustering_threshold(&self) -> f32 {
+        clustering_threshold(self.model_name())
+    }
+
     /// Whether it runs in this process, without a provider.
     fn is_local(&self) -> bool;
 }
@@ -88,6 +93,10 @@ impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Arc<M> {
 
     fn similarity_threshold(&self) -> f32 {
         (**self).similarity_threshold()
+    }
+
+    fn clustering_threshold(&self) -> f32 {
+        (**self).clustering_threshold()
     }
 
     fn is_local(&self) -> bool {

@@ -151,6 +151,10 @@ impl<M: EmbeddingModel> EmbeddingModel for RetryingEmbedding<M> {
         self.inner.similarity_threshold()
     }
 
+    fn clustering_threshold(&self) -> f32 {
+        self.inner.clustering_threshold()
+    }
+
     fn is_local(&self) -> bool {
         self.inner.is_local()
     }

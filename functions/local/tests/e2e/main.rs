@@ -7,6 +7,7 @@ mod admin_process;
 mod aggregation;
 mod aggregation_changes;
 mod aggregation_operations;
+mod airline;
 mod answers;
 mod bad_input;
 mod budgets;

@@ -23,10 +23,8 @@ pub(super) async fn clusters_of(
 ) -> Result<Vec<Cluster>, String> {
     let rows = &rows[rows.len().saturating_sub(MAX_ROWS)..];
     let vectors = vectors_of(rows, model).await.map_err(|error| error.to_string())?;
-    let clustering_settings = Settings {
-        min_cluster_size: settings.min_cluster_size,
-        similarity: settings.similarity_for(model.model_name()),
-    };
+    let clustering_settings =
+        Settings { min_cluster_size: settings.min_cluster_size, similarity: settings.similarity_for(model) };
     let found = cluster(&vectors, &clustering_settings).map_err(|error| error.to_string())?;
     if !found.left_out.is_empty() {
         tracing::warn!(event = "aggregation_rows_left_out", rows = found.left_out.len());

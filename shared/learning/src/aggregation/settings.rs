@@ -1,7 +1,7 @@
 //! What a configuration says of aggregation.
 
 use domain::config::Config;
-use llm::embedding::clustering_threshold;
+use llm::EmbeddingModel;
 
 /// Why nothing is aggregated where the configuration says so.
 pub const NOT_CONFIGURED: &str = "no aggregator config or min_cluster_size < 2";
@@ -46,14 +46,15 @@ impl AggregationSettings {
 
     /// Cosine above which playbooks belong together under this embedding model.
     #[must_use]
-    pub fn similarity_for(&self, model: &str) -> f64 {
-        self.similarity.unwrap_or_else(|| f64::from(clustering_threshold(model)))
+    pub fn similarity_for(&self, model: &dyn EmbeddingModel) -> f64 {
+        self.similarity.unwrap_or_else(|| f64::from(model.clustering_threshold()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use domain::config::{Aggregation, Config, PlaybookExtractor};
+    use llm::offline_adapter::OfflineEmbedding;
 
     use super::*;
 
@@ -87,8 +88,9 @@ mod tests {
     #[test]
     fn the_model_decides_where_the_configuration_does_not() {
         let settings = AggregationSettings::of(&Config::default()).unwrap();
-        assert!((settings.similarity_for("nomic-embed-text") - 0.85).abs() < 1e-6);
+        let model = OfflineEmbedding::new();
+        assert!((settings.similarity_for(&model) - f64::from(model.clustering_threshold())).abs() < 1e-6);
         let own = AggregationSettings { similarity: Some(0.5), ..settings };
-        assert!((own.similarity_for("nomic-embed-text") - 0.5).abs() < 1e-6);
+        assert!((own.similarity_for(&model) - 0.5).abs() < 1e-6);
     }
 }
