@@ -126,7 +126,18 @@ async fn is_anyone_affected(
             return Ok(false);
         }
         for user in page {
-            let is_affected = services.store.is_affected(&UserKeys { org, user: &user }, operation).await?;
+            let is_affected = match services
+                .store
+                .is_affected(&UserKeys { org, user: &user }, operation)
+                .await
+            {
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    // Nothing of theirs will change, so they alone are no reason to begin.
+                    tracing::error!(event = "stored_data_damaged", kind = operation.kind.as_str(), %error);
+                    false
+                }
+                other => other?,
+            };
             if is_affected || services.clock.now_ms() >= deadline_ms {
                 return Ok(true);
             }

@@ -13,6 +13,7 @@ mod budgets;
 mod change_log;
 mod clock;
 mod configuration;
+mod damaged;
 mod editing;
 mod expansion;
 mod http;

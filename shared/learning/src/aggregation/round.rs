@@ -3,7 +3,8 @@
 use domain::time::{EpochMillis, EpochSeconds};
 use store::{
     AgentKeys, AggregationCommit, AggregationCommitError, AggregationInputs, AggregationOperation,
-    AggregationRecord, AggregationResult, AggregationState, Lease, OPERATIONS_PER_RUN_MAX, StoreError,
+    AggregationRecord, AggregationResult, AggregationState, InboxMark, Lease, OPERATIONS_PER_RUN_MAX,
+    StoreError,
 };
 
 use super::ask::{Answers, Question};
@@ -108,7 +109,9 @@ impl Round<'_> {
         let new = if rerun {
             work.inputs.rows.len()
         } else {
-            work.inputs.marks.iter().filter(|mark| mark.counts).count()
+            let damaged = &work.inputs.damaged;
+            let counts = |mark: &&InboxMark| mark.counts && !damaged.contains(&mark.user_playbook_id);
+            work.inputs.marks.iter().filter(counts).count()
         };
         let is_retry = work.state.record.retry_at.is_some_and(|at| at <= now)
             || work.operations.iter().any(|operation| operation.partly_done);
@@ -212,7 +215,7 @@ impl Round<'_> {
         if changes.is_empty() {
             return self.commit_nothing(work).await;
         }
-        let existing = store.agent_playbooks(self.keys).await?;
+        let existing = store.undamaged_agent_playbooks(self.keys).await?;
         let scope = match work.operations.first() {
             Some(operation) if work.rerun => operation.operation_id.clone(),
             _ => String::new(),
