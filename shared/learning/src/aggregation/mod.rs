@@ -22,6 +22,7 @@ mod round;
 mod rows;
 mod settings;
 mod triggers;
+mod waiting;
 mod worker;
 
 pub use operations::{OPERATION_ATTEMPTS_MAX, new_operation};

@@ -78,10 +78,10 @@ pub(super) struct Round<'a> {
 }
 
 /// What a run begins with.
-struct Work {
-    state: AggregationState,
+pub(super) struct Work {
+    pub(super) state: AggregationState,
     /// Operations that this run is for.
-    operations: Vec<AggregationOperation>,
+    pub(super) operations: Vec<AggregationOperation>,
     /// When others may be tried.
     later: Option<EpochSeconds>,
     inputs: AggregationInputs,
@@ -97,8 +97,8 @@ impl Round<'_> {
         let inputs = store.aggregation_inputs(self.keys).await?;
         let rerun = operations.iter().any(|operation| !operation.partly_done);
         let mut work = Work { state, operations, later, inputs, rerun };
-        let settings = match self.services.orgs.config(self.keys.org).await {
-            Ok(config) => AggregationSettings::of(&config.config),
+        let (settings, config_version) = match self.services.orgs.config(self.keys.org).await {
+            Ok(config) => (AggregationSettings::of(&config.config), config.version),
             Err(OrgServicesError::Store(error)) => return Err(error.into()),
             Err(OrgServicesError::Configuration(error)) => {
                 self.begin(&mut work).await?;
@@ -124,6 +124,9 @@ impl Round<'_> {
         let (None, Some(settings)) = (&reason, settings) else {
             return self.skip(work, &skipped(reason.unwrap_or_default())).await;
         };
+        if let Some(at) = self.services.held_until(self.keys.org, config_version).await? {
+            return self.wait_until(&work, at).await;
+        }
         if !self.begin(&mut work).await? {
             return self.give_up(work, "interrupted").await;
         }
@@ -134,19 +137,6 @@ impl Round<'_> {
             self.uncount(counted).await;
         }
         outcome
-    }
-
-    /// If this write fails too, the attempt counts as interrupted.
-    async fn uncount(&self, counted: (AggregationRecord, Vec<AggregationOperation>)) {
-        let (mut record, mut operations) = counted;
-        record.attempts = record.attempts.saturating_sub(1);
-        for operation in &mut operations {
-            operation.attempts = operation.attempts.saturating_sub(1);
-        }
-        let saved = self.services.store.save_aggregation(self.keys, self.lease, &record, &operations).await;
-        if let Err(error) = saved {
-            tracing::warn!(event = "attempt_not_uncounted", org = self.keys.org.as_str(), %error);
-        }
     }
 
     /// The operations that may be tried now, and when the others may.
@@ -232,6 +222,12 @@ impl Round<'_> {
         if out_of_time {
             return Ok(RoundEnd::OutOfTime);
         }
+        // What was said of other clusters is kept, and need not be asked again.
+        if let Some(code) = &error
+            && let Some(at) = self.services.stalled_by(self.keys.org, code).await?
+        {
+            return self.put_off(work, at).await;
+        }
         let plan = plan(&clusters, &changes, work.state.clusters.as_ref(), outcomes, &existing);
         let result = AggregationResult {
             clusters_found: clusters.len(),
@@ -269,7 +265,7 @@ impl Round<'_> {
             }
             return;
         }
-        let again = wait_until(now, record.attempts);
+        let again = next_try(now, record.attempts);
         record.retry_at = Some(again);
         let code = error.unwrap_or_default();
         let error = format!("{RETRYABLE_FAILURE}: {failed} of {} clusters: {code}", result.clusters_found);
@@ -362,7 +358,7 @@ impl Round<'_> {
     async fn give_up(&self, mut work: Work, error: &str) -> Result<RoundEnd, RoundError> {
         let now = self.services.clock.now();
         let record = &mut work.state.record;
-        let again = wait_until(now, record.attempts);
+        let again = next_try(now, record.attempts);
         record.last_error = Some(error.to_owned());
         record.retry_at = Some(again);
         for operation in &mut work.operations {
@@ -393,6 +389,6 @@ impl Round<'_> {
 }
 
 /// When to try again after so many attempts.
-fn wait_until(now: EpochSeconds, attempts: u32) -> EpochSeconds {
+fn next_try(now: EpochSeconds, attempts: u32) -> EpochSeconds {
     if attempts >= ATTEMPTS_MAX { now + PARKED_SECONDS } else { retry_at(now, attempts) }
 }
