@@ -10,7 +10,8 @@ use domain::time::EpochMillis;
 use store::{StoreError, UserFlip, UserKeys, VersionCounts, VersionMark, VersionOperation, VersionUsers};
 use wake::{OperateWake, WakeReason};
 
-use crate::services::Services;
+use crate::aggregation;
+use crate::services::{OrgServicesError, Services};
 
 /// Users that are listed at a time; so often a runner says how far it is.
 const PAGE_USERS: usize = 20;
@@ -193,6 +194,8 @@ async fn run(
     loop {
         let page = users_after(services, org, operation, mark, last.as_ref()).await?;
         if page.is_empty() {
+            // Before it is over: should this runner die, the next one does it again.
+            aggregate(services, org, operation).await?;
             let counts = services.store.end_version_operation(org, operation).await?;
             announce(services, org, operation.kind).await?;
             return Ok(counts.map_or(Progress::Over, Progress::Done));
@@ -275,6 +278,26 @@ async fn announce(services: &Services, org: &OrgId, kind: LearningKind) -> Resul
         LearningKind::Profile => Ok(()),
         LearningKind::Playbook => services.store.bump_org_playbooks(org).await,
     }
+}
+
+/// Makes the aggregations due whose user playbooks changed, where enough did.
+async fn aggregate(services: &Services, org: &OrgId, operation: &VersionOperation) -> Result<(), StoreError> {
+    let progress = services.store.version_progress(org, operation.kind).await?;
+    let own = progress.filter(|found| found.operation.operation_id == operation.operation_id);
+    let agent_versions = own.map(|own| own.agent_versions).unwrap_or_default();
+    if agent_versions.is_empty() {
+        return Ok(());
+    }
+    let config = match services.orgs.config(org).await {
+        Ok(config) => config.config,
+        Err(OrgServicesError::Store(error)) => return Err(error),
+        Err(OrgServicesError::Configuration(detail)) => {
+            // Nothing is aggregated under it; the marks are there when it can be followed again.
+            tracing::warn!(event = "aggregation_not_announced", org = org.as_str(), detail);
+            return Ok(());
+        }
+    };
+    aggregation::playbooks_changed(services, org, &config, &agent_versions).await
 }
 
 /// Lets another runner go on at once.

@@ -1,8 +1,7 @@
 //! What an aggregation looks at: which user playbooks an agent version has, and which of them changed.
 //!
-//! Whatever saves or changes a current user playbook leaves a mark in the same transaction; one that is gone is missed
-//! by the next run, which reads the rows of all members. A run turns the marks
-//! that it saw into members, so that the next one finds all rows without an index.
+//! Whatever saves, changes, archives or deletes a current user playbook leaves a mark in the same transaction. A run
+//! turns the marks that it saw into members, so that the next one finds all rows without an index.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +9,9 @@ use domain::ids::UserHash;
 
 use crate::Store;
 use crate::access::Range;
-use crate::attributes::{AGENT_VERSION, COUNT, Item, ItemBuilder, ItemReader, SK, USER_HASH, VERSION};
+use crate::attributes::{AGENT_VERSION, COUNT, Item, ItemBuilder, ItemReader, SK, STATUS, USER_HASH, VERSION};
 use crate::error::StoreError;
-use crate::keys::{AgentKeys, INBOX_PREFIX, MEMBER_PREFIX, UserKeys};
+use crate::keys::{AgentKeys, INBOX_PREFIX, MEMBER_PREFIX, USER_PLAYBOOK_PREFIX, UserKeys};
 use crate::lookups::user_hash;
 use crate::rows::{undamaged, unless_damaged};
 use crate::transaction::{Expression, TRANSACTION_ITEMS_MAX, Transaction, TransactionError};
@@ -58,6 +57,17 @@ pub(crate) fn inbox_mark(keys: &UserKeys<'_>, row: &UserPlaybookRow, change: Row
     Some(mark_item(keys, &row.playbook.agent_version, id, row.version + 1, change))
 }
 
+/// The mark of a stored user playbook that is deleted or archived, and its agent version; `None` when the item is none
+/// that an aggregation ever saw.
+pub(crate) fn removal_mark(keys: &UserKeys<'_>, row: &Item) -> Option<(String, Item)> {
+    let reader = ItemReader(row);
+    let is_current = reader.text_opt(SK)?.starts_with(USER_PLAYBOOK_PREFIX) && !row.contains_key(STATUS);
+    let agent_version = reader.text_opt(AGENT_VERSION).filter(|_| is_current)?;
+    let version = reader.count(VERSION) + 1;
+    let mark = mark_item(keys, agent_version, playbook_id(row)?, version, RowChange::Removed);
+    Some((agent_version.to_owned(), mark))
+}
+
 /// The mark of a stored row whose status alone changes, to current.
 pub(crate) fn promotion_mark(keys: &UserKeys<'_>, row: &Item) -> Result<Item, StoreError> {
     let reader = ItemReader(row);
@@ -88,6 +98,8 @@ pub(crate) enum RowChange {
     Inserted,
     /// It has other words, or became current.
     Changed,
+    /// It was deleted, or is archived: what was made of it must be made anew.
+    Removed,
     /// Learning merged it into another one, which has a mark of its own.
     Retired,
 }

@@ -3,7 +3,7 @@
 use domain::time::{EpochMillis, EpochSeconds};
 use store::{
     AgentKeys, AggregationCommit, AggregationCommitError, AggregationInputs, AggregationOperation,
-    AggregationRecord, AggregationResult, AggregationState, InboxMark, Lease, OPERATIONS_PER_RUN_MAX,
+    AggregationResult, AggregationState, InboxMark, Lease, OPERATIONS_PER_RUN_MAX,
     StoreError,
 };
 
