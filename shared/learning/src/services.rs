@@ -118,9 +118,8 @@ impl Services {
     ) -> Result<Option<EpochSeconds>, StoreError> {
         let stall = self.stall(org).await?.filter(|stall| stall.holds(config_version));
         let now_ms = self.clock.now_ms();
-        let probes = |stall: &Stall| {
-            stall.probe.is_none() && now_ms - stall.since_ms >= STALL_PROBE_SECONDS * 1_000
-        };
+        let probes =
+            |stall: &Stall| stall.probe.is_none() && now_ms - stall.since_ms >= STALL_PROBE_SECONDS * 1_000;
         Ok(stall.filter(|stall| !probes(stall)).map(|_| self.clock.now() + STALL_PROBE_SECONDS))
     }
 
@@ -128,7 +127,11 @@ impl Services {
     ///
     /// # Errors
     /// [`StoreError`] when the table fails.
-    pub(crate) async fn stalled_by(&self, org: &OrgId, code: &str) -> Result<Option<EpochSeconds>, StoreError> {
+    pub(crate) async fn stalled_by(
+        &self,
+        org: &OrgId,
+        code: &str,
+    ) -> Result<Option<EpochSeconds>, StoreError> {
         let stall = self.stall(org).await?.filter(|stall| stall.stalled && stall.reason == code);
         Ok(stall.map(|_| self.clock.now() + STALL_PROBE_SECONDS))
     }

@@ -9,7 +9,9 @@ use domain::ids::UserHash;
 
 use crate::Store;
 use crate::access::Range;
-use crate::attributes::{AGENT_VERSION, COUNT, Item, ItemBuilder, ItemReader, SK, STATUS, USER_HASH, VERSION};
+use crate::attributes::{
+    AGENT_VERSION, COUNT, Item, ItemBuilder, ItemReader, SK, STATUS, USER_HASH, VERSION,
+};
 use crate::error::StoreError;
 use crate::keys::{AgentKeys, INBOX_PREFIX, MEMBER_PREFIX, USER_PLAYBOOK_PREFIX, UserKeys};
 use crate::lookups::user_hash;

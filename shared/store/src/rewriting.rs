@@ -12,8 +12,8 @@ use crate::Store;
 use crate::access::Range;
 use crate::aggregation_inbox::{promotion_mark, removal_mark};
 use crate::attributes::{
-    AGENT_VERSION, AGENT_VERSIONS, ARCHIVED, BARRIER, DELETED, FLIP, FLIP_NUMBER, FLIP_STAMP, Item, ItemReader, MEMORY_VERSION, OPERATION,
-    PK, PROMOTED, SK, STATUS, VERSION, number, text,
+    AGENT_VERSION, AGENT_VERSIONS, ARCHIVED, BARRIER, DELETED, FLIP, FLIP_NUMBER, FLIP_STAMP, Item,
+    ItemReader, MEMORY_VERSION, OPERATION, PK, PROMOTED, SK, STATUS, VERSION, number, text,
 };
 use crate::error::StoreError;
 use crate::flips::Flip;

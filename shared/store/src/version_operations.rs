@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::attributes::{
-    AGENT_VERSIONS, ACTIVE, ARCHIVED, DELETED, DOCUMENT, DUE_AT, DUE_PK, Item, ItemBuilder, ItemReader, LAST_USER, OPERATION,
-    PK, PROMOTED, SK, SKIPPED, STATUS, UNTIL, number, text,
+    ACTIVE, AGENT_VERSIONS, ARCHIVED, DELETED, DOCUMENT, DUE_AT, DUE_PK, Item, ItemBuilder, ItemReader,
+    LAST_USER, OPERATION, PK, PROMOTED, SK, SKIPPED, STATUS, UNTIL, number, text,
 };
 use crate::due;
 use crate::error::StoreError;

@@ -365,9 +365,12 @@ async fn a_deployment_without_a_provider_aggregates_by_its_own_rules() {
 }
 
 async fn ids_of(caller: &Caller, content: &str) -> Vec<i64> {
-    let found = caller.ok("/api/get_user_playbooks", &json!({ "limit": 1_000, "status_filter": [null] })).await;
+    let found =
+        caller.ok("/api/get_user_playbooks", &json!({ "limit": 1_000, "status_filter": [null] })).await;
     let rows = found["user_playbooks"].as_array().unwrap().iter();
-    rows.filter(|row| row["content"] == content).map(|row| row["user_playbook_id"].as_i64().unwrap()).collect()
+    rows.filter(|row| row["content"] == content)
+        .map(|row| row["user_playbook_id"].as_i64().unwrap())
+        .collect()
 }
 
 #[tokio::test]

@@ -28,6 +28,6 @@ mod worker;
 pub use operations::{OPERATION_ATTEMPTS_MAX, new_operation};
 pub use report::result_message;
 pub use settings::{AggregationSettings, NOT_CONFIGURED};
-pub use triggers::{announcement, follow_up, may_be_due, submit};
 pub(crate) use triggers::playbooks_changed;
+pub use triggers::{announcement, follow_up, may_be_due, submit};
 pub use worker::{AGGREGATION_RESERVE_MS, Aggregated, aggregate};

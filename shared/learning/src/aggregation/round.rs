@@ -3,8 +3,7 @@
 use domain::time::{EpochMillis, EpochSeconds};
 use store::{
     AgentKeys, AggregationCommit, AggregationCommitError, AggregationInputs, AggregationOperation,
-    AggregationResult, AggregationState, InboxMark, Lease, OPERATIONS_PER_RUN_MAX,
-    StoreError,
+    AggregationResult, AggregationState, InboxMark, Lease, OPERATIONS_PER_RUN_MAX, StoreError,
 };
 
 use super::ask::{Answers, Question};
