@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use domain::config::Config;
 use domain::flags::OrgFlags;
 use domain::ids::OrgId;
-use domain::time::Clock;
+use domain::time::{Clock, EpochSeconds};
 use llm::providers::ModelRole;
 use llm::{ChatModel, EmbeddingModel};
-use store::{Stall, Store, StoreError, StoredVector};
+use store::{STALL_PROBE_SECONDS, Stall, Store, StoreError, StoredVector};
 use wake::Wakes;
 
 /// New identifiers, from outside so that tests can repeat them.
@@ -107,6 +107,37 @@ impl std::fmt::Debug for Services {
 }
 
 impl Services {
+    /// When work that asks models under this version of the configuration may go on, if the organisation's learning
+    /// stands still. While users wait, it is they who see whether the provider answers; where none does, the work
+    /// itself does, as often as they would.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub(crate) async fn held_until(
+        &self,
+        org: &OrgId,
+        config_version: i64,
+    ) -> Result<Option<EpochSeconds>, StoreError> {
+        let stall = self.stall(org).await?.filter(|stall| stall.holds(config_version));
+        let now_ms = self.clock.now_ms();
+        let probes =
+            |stall: &Stall| stall.probe.is_none() && now_ms - stall.since_ms >= STALL_PROBE_SECONDS * 1_000;
+        Ok(stall.filter(|stall| !probes(stall)).map(|_| self.clock.now() + STALL_PROBE_SECONDS))
+    }
+
+    /// When work may be tried again that just failed in this way, if that is why learning stands still.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails.
+    pub(crate) async fn stalled_by(
+        &self,
+        org: &OrgId,
+        code: &str,
+    ) -> Result<Option<EpochSeconds>, StoreError> {
+        let stall = self.stall(org).await?.filter(|stall| stall.stalled && stall.reason == code);
+        Ok(stall.map(|_| self.clock.now() + STALL_PROBE_SECONDS))
+    }
+
     /// Why an organisation's learning stands still, if it does. A damaged note of it holds nobody up.
     ///
     /// # Errors

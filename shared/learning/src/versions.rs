@@ -10,7 +10,8 @@ use domain::time::EpochMillis;
 use store::{StoreError, UserFlip, UserKeys, VersionCounts, VersionMark, VersionOperation, VersionUsers};
 use wake::{OperateWake, WakeReason};
 
-use crate::services::Services;
+use crate::aggregation;
+use crate::services::{OrgServicesError, Services};
 
 /// Users that are listed at a time; so often a runner says how far it is.
 const PAGE_USERS: usize = 20;
@@ -126,7 +127,18 @@ async fn is_anyone_affected(
             return Ok(false);
         }
         for user in page {
-            let is_affected = services.store.is_affected(&UserKeys { org, user: &user }, operation).await?;
+            let is_affected = match services
+                .store
+                .is_affected(&UserKeys { org, user: &user }, operation)
+                .await
+            {
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    // Nothing of theirs will change, so they alone are no reason to begin.
+                    tracing::error!(event = "stored_data_damaged", kind = operation.kind.as_str(), %error);
+                    false
+                }
+                other => other?,
+            };
             if is_affected || services.clock.now_ms() >= deadline_ms {
                 return Ok(true);
             }
@@ -182,6 +194,8 @@ async fn run(
     loop {
         let page = users_after(services, org, operation, mark, last.as_ref()).await?;
         if page.is_empty() {
+            // Before it is over: should this runner die, the next one does it again.
+            aggregate(services, org, operation).await?;
             let counts = services.store.end_version_operation(org, operation).await?;
             announce(services, org, operation.kind).await?;
             return Ok(counts.map_or(Progress::Over, Progress::Done));
@@ -264,6 +278,26 @@ async fn announce(services: &Services, org: &OrgId, kind: LearningKind) -> Resul
         LearningKind::Profile => Ok(()),
         LearningKind::Playbook => services.store.bump_org_playbooks(org).await,
     }
+}
+
+/// Makes the aggregations due whose user playbooks changed, where enough did.
+async fn aggregate(services: &Services, org: &OrgId, operation: &VersionOperation) -> Result<(), StoreError> {
+    let progress = services.store.version_progress(org, operation.kind).await?;
+    let own = progress.filter(|found| found.operation.operation_id == operation.operation_id);
+    let agent_versions = own.map(|own| own.agent_versions).unwrap_or_default();
+    if agent_versions.is_empty() {
+        return Ok(());
+    }
+    let config = match services.orgs.config(org).await {
+        Ok(config) => config.config,
+        Err(OrgServicesError::Store(error)) => return Err(error),
+        Err(OrgServicesError::Configuration(detail)) => {
+            // Nothing is aggregated under it; the marks are there when it can be followed again.
+            tracing::warn!(event = "aggregation_not_announced", org = org.as_str(), detail);
+            return Ok(());
+        }
+    };
+    aggregation::playbooks_changed(services, org, &config, &agent_versions).await
 }
 
 /// Lets another runner go on at once.

@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::keys::{self, AGENT_PLAYBOOK_PREFIX, AGENT_VERSION_PREFIX, AgentKeys, Key};
 use crate::learning::unchanged;
 use crate::retry::ATTEMPTS_MAX;
-use crate::rows::{StoredVector, encode, status, stored_vector};
+use crate::rows::{StoredVector, encode, status, stored_vector, undamaged};
 use crate::transaction::{Expression, Transaction, TransactionError};
 
 /// Rows that one transaction of a direct write holds: each takes two items, and may be 128 KB of 4 MB.
@@ -114,9 +114,28 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the table fails, a row is damaged, or aggregations are committed faster than we read.
     pub async fn agent_playbooks(&self, keys: &AgentKeys<'_>) -> Result<Vec<AgentPlaybookRow>, StoreError> {
+        self.agent_playbooks_of(keys, |items| items.iter().map(AgentPlaybookRow::from_item).collect()).await
+    }
+
+    /// As [`Self::agent_playbooks`], without rows that are damaged, which are logged.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails, or aggregations are committed faster than we read.
+    pub async fn undamaged_agent_playbooks(
+        &self,
+        keys: &AgentKeys<'_>,
+    ) -> Result<Vec<AgentPlaybookRow>, StoreError> {
+        self.agent_playbooks_of(keys, |items| undamaged(items, AgentPlaybookRow::from_item)).await
+    }
+
+    async fn agent_playbooks_of(
+        &self,
+        keys: &AgentKeys<'_>,
+        read: impl Fn(&[Item]) -> Result<Vec<AgentPlaybookRow>, StoreError> + Send + Sync,
+    ) -> Result<Vec<AgentPlaybookRow>, StoreError> {
         let mut active = self.active_run(keys).await?;
         for _ in 0..LOOKS_MAX {
-            let mut rows = self.all_agent_playbooks(keys).await?;
+            let mut rows = read(&self.agent_playbook_items(keys).await?)?;
             let now_active = self.active_run(keys).await?;
             if now_active == active {
                 rows.retain(|row| row.is_visible(active));
@@ -128,13 +147,9 @@ impl Store {
     }
 
     /// All rows of the partition, those of unfinished and of cleaned-up runs among them.
-    pub(crate) async fn all_agent_playbooks(
-        &self,
-        keys: &AgentKeys<'_>,
-    ) -> Result<Vec<AgentPlaybookRow>, StoreError> {
+    pub(crate) async fn agent_playbook_items(&self, keys: &AgentKeys<'_>) -> Result<Vec<Item>, StoreError> {
         let partition = keys.partition();
-        let items = self.query_all(Range::prefix(&partition, AGENT_PLAYBOOK_PREFIX)).await?;
-        items.iter().map(AgentPlaybookRow::from_item).collect()
+        self.query_all(Range::prefix(&partition, AGENT_PLAYBOOK_PREFIX)).await
     }
 
     /// The run whose rows count; 0 before the first.

@@ -17,7 +17,7 @@ use crate::learning::unchanged;
 use crate::leases::Lease;
 use crate::objects::digest;
 use crate::retry::ATTEMPTS_MAX;
-use crate::rows::encode;
+use crate::rows::{encode, undamaged};
 use crate::transaction::{Expression, Transaction, TransactionError};
 
 /// Rows that are staged, marked or tidied together: each takes two items at most, and one is the fence.
@@ -196,7 +196,8 @@ impl Store {
     ) -> Result<(), AggregationCommitError> {
         for _ in 0..TIDY_LOOKS_MAX {
             let active = self.active_run(keys).await?;
-            let mut rows = self.all_agent_playbooks(keys).await?;
+            // A damaged row stays as it is: nobody can tell what would become of it.
+            let mut rows = undamaged(&self.agent_playbook_items(keys).await?, AgentPlaybookRow::from_item)?;
             rows.retain(|row| row.born.is_some() || row.gone.is_some());
             let mut is_stale = false;
             for chunk in rows.chunks(ROWS_PER_TRANSACTION) {

@@ -1,8 +1,7 @@
 //! What an aggregation looks at: which user playbooks an agent version has, and which of them changed.
 //!
-//! Whatever saves or changes a current user playbook leaves a mark in the same transaction; one that is gone is missed
-//! by the next run, which reads the rows of all members. A run turns the marks
-//! that it saw into members, so that the next one finds all rows without an index.
+//! Whatever saves, changes, archives or deletes a current user playbook leaves a mark in the same transaction. A run
+//! turns the marks that it saw into members, so that the next one finds all rows without an index.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +9,13 @@ use domain::ids::UserHash;
 
 use crate::Store;
 use crate::access::Range;
-use crate::attributes::{AGENT_VERSION, COUNT, Item, ItemBuilder, ItemReader, SK, USER_HASH, VERSION};
+use crate::attributes::{
+    AGENT_VERSION, COUNT, Item, ItemBuilder, ItemReader, SK, STATUS, USER_HASH, VERSION,
+};
 use crate::error::StoreError;
-use crate::keys::{AgentKeys, INBOX_PREFIX, MEMBER_PREFIX, UserKeys};
+use crate::keys::{AgentKeys, INBOX_PREFIX, MEMBER_PREFIX, USER_PLAYBOOK_PREFIX, UserKeys};
 use crate::lookups::user_hash;
+use crate::rows::{undamaged, unless_damaged};
 use crate::transaction::{Expression, TRANSACTION_ITEMS_MAX, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
 
@@ -44,6 +46,8 @@ pub struct AggregationInputs {
     pub members: Vec<i64>,
     /// The current rows of the agent version, by id.
     pub rows: Vec<UserPlaybookRow>,
+    /// Ids of rows that are damaged: they take no part, but are looked at again next time.
+    pub damaged: BTreeSet<i64>,
 }
 
 /// The mark of a row that is written; one version up, as the row is. `None` when no aggregation ever sees the row.
@@ -55,11 +59,21 @@ pub(crate) fn inbox_mark(keys: &UserKeys<'_>, row: &UserPlaybookRow, change: Row
     Some(mark_item(keys, &row.playbook.agent_version, id, row.version + 1, change))
 }
 
+/// The mark of a stored user playbook that is deleted or archived, and its agent version; `None` when the item is none
+/// that an aggregation ever saw.
+pub(crate) fn removal_mark(keys: &UserKeys<'_>, row: &Item) -> Option<(String, Item)> {
+    let reader = ItemReader(row);
+    let is_current = reader.text_opt(SK)?.starts_with(USER_PLAYBOOK_PREFIX) && !row.contains_key(STATUS);
+    let agent_version = reader.text_opt(AGENT_VERSION).filter(|_| is_current)?;
+    let version = reader.count(VERSION) + 1;
+    let mark = mark_item(keys, agent_version, playbook_id(row)?, version, RowChange::Removed);
+    Some((agent_version.to_owned(), mark))
+}
+
 /// The mark of a stored row whose status alone changes, to current.
 pub(crate) fn promotion_mark(keys: &UserKeys<'_>, row: &Item) -> Result<Item, StoreError> {
     let reader = ItemReader(row);
-    let id = reader.text(SK)?.split('#').nth(1).and_then(|id| id.parse().ok());
-    let id = id.ok_or_else(|| reader.corrupt(SK))?;
+    let id = playbook_id(row).ok_or_else(|| reader.corrupt(SK))?;
     let version = reader.number(VERSION)? + 1;
     Ok(mark_item(keys, reader.text(AGENT_VERSION)?, id, version, RowChange::Changed))
 }
@@ -86,6 +100,8 @@ pub(crate) enum RowChange {
     Inserted,
     /// It has other words, or became current.
     Changed,
+    /// It was deleted, or is archived: what was made of it must be made anew.
+    Removed,
     /// Learning merged it into another one, which has a mark of its own.
     Retired,
 }
@@ -109,26 +125,32 @@ impl Store {
         }
     }
 
-    /// All that a run looks at, consistently read.
+    /// All that a run looks at, consistently read. Damaged items are logged and left out.
     ///
     /// # Errors
-    /// [`StoreError`] when the table fails or an item is damaged.
+    /// [`StoreError`] when the table fails.
     pub async fn aggregation_inputs(&self, keys: &AgentKeys<'_>) -> Result<AggregationInputs, StoreError> {
         let partition = keys.partition();
         // The marks first: a row that is written meanwhile keeps its newer mark.
         let marks = self.query_all(Range::prefix(&partition, INBOX_PREFIX)).await?;
-        let marks = marks.iter().map(mark).collect::<Result<Vec<_>, _>>()?;
+        let marks = undamaged(&marks, mark)?;
         let members = self.query_all(Range::prefix(&partition, MEMBER_PREFIX)).await?;
-        let members = members.iter().map(mark).collect::<Result<Vec<_>, _>>()?;
+        let members = undamaged(&members, mark)?;
         let owners: BTreeMap<i64, &UserHash> =
             members.iter().chain(&marks).map(|mark| (mark.user_playbook_id, &mark.user)).collect();
         let row_keys: Vec<_> =
             owners.iter().map(|(id, user)| UserKeys { org: keys.org, user }.user_playbook(*id)).collect();
-        let mut rows = self.user_playbooks_by_keys(&row_keys).await?;
+        let (mut rows, mut damaged) = (Vec::with_capacity(row_keys.len()), BTreeSet::new());
+        for item in self.visible_rows_by_keys(&row_keys).await? {
+            match unless_damaged(UserPlaybookRow::from_item(&item))? {
+                Some(row) => rows.push(row),
+                None => damaged.extend(playbook_id(&item)),
+            }
+        }
         rows.retain(|row| row.playbook.status.is_none() && row.playbook.agent_version == keys.agent_version);
         rows.sort_by_key(|row| row.playbook.user_playbook_id);
         let members = members.iter().map(|member| member.user_playbook_id).collect();
-        Ok(AggregationInputs { marks, members, rows })
+        Ok(AggregationInputs { marks, members, rows, damaged })
     }
 
     /// Marks become members, and members without a current row vanish. A mark that was made anew meanwhile stays.
@@ -142,7 +164,7 @@ impl Store {
         inputs: &AggregationInputs,
     ) -> Result<(), StoreError> {
         let ids: BTreeSet<i64> = inputs.rows.iter().map(|row| row.playbook.user_playbook_id).collect();
-        let is_current = |id: i64| ids.contains(&id);
+        let is_current = |id: i64| ids.contains(&id) || inputs.damaged.contains(&id);
         for chunk in inputs.marks.chunks(MARKS_PER_TRANSACTION) {
             if self.settle_marks(keys, chunk, is_current).await? {
                 continue;
@@ -198,12 +220,15 @@ fn settled(outcome: Result<(), TransactionError>) -> Result<bool, StoreError> {
     }
 }
 
+/// The user playbook id that a sort key ends with.
+fn playbook_id(item: &Item) -> Option<i64> {
+    ItemReader(item).text_opt(SK)?.split('#').nth(1)?.parse().ok()
+}
+
 fn mark(item: &Item) -> Result<InboxMark, StoreError> {
     let reader = ItemReader(item);
-    let sort_key = reader.text(SK)?;
-    let id = sort_key.split('#').nth(1).and_then(|id| id.parse().ok());
     Ok(InboxMark {
-        user_playbook_id: id.ok_or_else(|| reader.corrupt(SK))?,
+        user_playbook_id: playbook_id(item).ok_or_else(|| reader.corrupt(SK))?,
         user: user_hash(reader)?,
         version: reader.number(VERSION)?,
         counts: reader.count(COUNT) > 0,

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::keys::{self, AgentKeys, QUEUED_OPERATION_PREFIX};
 use crate::learning::unchanged;
 use crate::retry::ATTEMPTS_MAX;
-use crate::rows::encode;
+use crate::rows::{encode, undamaged};
 use crate::transaction::{Expression, Transaction, TransactionError};
 
 /// Operations that one run serves; others wait for the next.
@@ -193,23 +193,21 @@ impl Store {
         item.as_ref().map(AggregationOperation::from_item).transpose()
     }
 
-    /// The operations that wait for an aggregation, the oldest first.
+    /// The operations that wait for an aggregation, the oldest first. Damaged records are logged and left out.
     ///
     /// # Errors
-    /// [`StoreError`] when the table fails or a record is damaged.
+    /// [`StoreError`] when the table fails.
     pub async fn queued_aggregations(
         &self,
         keys: &AgentKeys<'_>,
     ) -> Result<Vec<AggregationOperation>, StoreError> {
         let partition = keys.partition();
         let queued = self.query_all(Range::prefix(&partition, QUEUED_OPERATION_PREFIX)).await?;
-        let mut operation_keys = Vec::with_capacity(queued.len());
-        for item in &queued {
-            operation_keys.push(keys::aggregation_operation(keys.org, ItemReader(item).text(REQUEST)?));
-        }
+        let operation_key =
+            |item: &Item| Ok(keys::aggregation_operation(keys.org, ItemReader(item).text(REQUEST)?));
+        let operation_keys = undamaged(&queued, operation_key)?;
         let items = self.get_many(&operation_keys).await?;
-        let mut operations =
-            items.iter().map(AggregationOperation::from_item).collect::<Result<Vec<_>, _>>()?;
+        let mut operations = undamaged(&items, AggregationOperation::from_item)?;
         operations.sort_by(|a, b| (a.created_at, &a.operation_id).cmp(&(b.created_at, &b.operation_id)));
         Ok(operations)
     }

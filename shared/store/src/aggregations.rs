@@ -15,6 +15,7 @@ use crate::due;
 use crate::error::StoreError;
 use crate::keys::{AGENT_PARTITION, AGGREGATION, AgentKeys};
 use crate::leases::{LEASE_MS, Lease, LeaseError};
+use crate::rows::unless_damaged;
 use crate::transaction::Expression;
 
 /// What an aggregation made of one cluster.
@@ -121,10 +122,11 @@ impl Store {
         Ok(ItemReader(&item).number_opt(UNTIL).is_some_and(|until| until > self.leases_end_by()))
     }
 
-    /// The state; a fresh one before the first run.
+    /// The state; a fresh one before the first run. What is damaged of it is logged and begins anew: the next run
+    /// then asks about every cluster, and writes it whole.
     ///
     /// # Errors
-    /// [`StoreError`] when table or bucket fail, or the state is damaged.
+    /// [`StoreError`] when table or bucket fail.
     pub async fn aggregation_state(&self, keys: &AgentKeys<'_>) -> Result<AggregationState, StoreError> {
         let Some(item) = self.get(&keys.aggregation()).await? else {
             return Ok(AggregationState::default());
@@ -133,13 +135,13 @@ impl Store {
         let clusters = match reader.text_opt(OBJECT) {
             Some(object) => {
                 let body = self.objects.get(object).await?;
-                Some(serde_json::from_slice(&body).map_err(|_| reader.corrupt(OBJECT))?)
+                unless_damaged(serde_json::from_slice(&body).map_err(|_| reader.corrupt(OBJECT)))?
             }
-            None if item.contains_key(FINGERPRINTS) => Some(reader.json(FINGERPRINTS)?),
+            None if item.contains_key(FINGERPRINTS) => unless_damaged(reader.json(FINGERPRINTS))?,
             None => None,
         };
-        let record =
-            if item.contains_key(DOCUMENT) { reader.json(DOCUMENT)? } else { AggregationRecord::default() };
+        let record = if item.contains_key(DOCUMENT) { unless_damaged(reader.json(DOCUMENT))? } else { None };
+        let record = record.unwrap_or_default();
         Ok(AggregationState {
             record,
             clusters,

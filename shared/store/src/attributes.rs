@@ -96,6 +96,8 @@ pub(crate) const FLIP_STAMP: &str = "fs";
 /// Whether a change of versions is under way, and the last user that it is done with.
 pub(crate) const ACTIVE: &str = "act";
 pub(crate) const LAST_USER: &str = "lusr";
+/// Agent versions whose current user playbooks a change of versions changed.
+pub(crate) const AGENT_VERSIONS: &str = "avs";
 /// Rows that an operation made current, archived, deleted.
 pub(crate) const PROMOTED: &str = "npro";
 pub(crate) const ARCHIVED: &str = "narc";
@@ -222,6 +224,11 @@ impl<'a> ItemReader<'a> {
 
     pub(crate) fn mark(self, name: &str) -> bool {
         self.0.get(name).and_then(|value| value.as_bool().ok()).copied().unwrap_or(false)
+    }
+
+    /// A set of texts: absent is empty.
+    pub(crate) fn texts(self, name: &str) -> Vec<String> {
+        self.0.get(name).and_then(|value| value.as_ss().ok()).cloned().unwrap_or_default()
     }
 
     pub(crate) fn bytes_opt(self, name: &str) -> Option<&'a [u8]> {

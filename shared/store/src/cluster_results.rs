@@ -8,21 +8,22 @@ use crate::access::Range;
 use crate::attributes::{DOCUMENT, ItemBuilder, ItemReader};
 use crate::error::StoreError;
 use crate::keys::{AgentKeys, CLUSTER_RESULT_PREFIX, Key};
-use crate::rows::encode;
+use crate::rows::{encode, unless_damaged};
 use crate::transaction::{Expression, TRANSACTION_ITEMS_MAX, Transaction};
 
 impl Store {
-    /// What was said of a cluster, if it was asked before.
+    /// What was said of a cluster, if it was asked before; one that is damaged is logged, and asked again.
     ///
     /// # Errors
-    /// [`StoreError`] when the table fails or the result is damaged.
+    /// [`StoreError`] when the table fails.
     pub async fn cluster_result<T: DeserializeOwned>(
         &self,
         keys: &AgentKeys<'_>,
         name: &str,
     ) -> Result<Option<T>, StoreError> {
         let item = self.get(&keys.cluster_result(name)).await?;
-        item.as_ref().map(|item| ItemReader(item).json(DOCUMENT)).transpose()
+        let Some(item) = item else { return Ok(None) };
+        unless_damaged(ItemReader(&item).json(DOCUMENT))
     }
 
     /// Keeps what was said of a cluster.

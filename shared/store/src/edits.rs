@@ -2,13 +2,14 @@
 //! read, so that a worker and a caller never overwrite each other, and a learned window that meets a changed row is
 //! learned again.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::Hash;
 
 use domain::ids::{OrgId, ProfileId, UserHash};
+use domain::time::EpochSeconds;
 
 use crate::Store;
-use crate::aggregation_inbox::{RowChange, inbox_mark};
+use crate::aggregation_inbox::{RowChange, inbox_mark, removal_mark};
 use crate::attributes::{Item, ItemReader, PK, SK};
 use crate::error::StoreError;
 use crate::keys::{self, Key, UserKeys};
@@ -16,15 +17,29 @@ use crate::learning::unchanged;
 use crate::leases::change_memory;
 use crate::lookups::user_hash;
 use crate::memory::DirectWriteError;
+use crate::outbox::OutboxEntry;
 use crate::profiles::ProfileRow;
 use crate::retry::ATTEMPTS_MAX;
 use crate::transaction::{Expression, Transaction, TransactionError};
 use crate::user_playbooks::UserPlaybookRow;
 
-/// Rows that are deleted together: each takes two items of a transaction, and one is the memory version.
-const DELETED_ROWS_PER_TRANSACTION: usize = 40;
+/// Rows that are deleted together: each takes up to four of a transaction's 100 items (row, look-up, mark, and what
+/// follows for its agent version), and one is the memory version.
+const DELETED_ROWS_PER_TRANSACTION: usize = 24;
 /// Entries of the log that are rewritten together: each may be 300 KB twice, a transaction 4 MB.
 const REDACTIONS_PER_TRANSACTION: usize = 5;
+
+/// What follows when user playbooks of these agent versions change.
+pub type EffectsOf<'a> = dyn Fn(&BTreeSet<&str>) -> Vec<OutboxEntry> + Sync + 'a;
+
+/// What became of a wish to delete.
+#[derive(Debug, Default)]
+pub struct Deleted {
+    /// Rows that were there.
+    pub rows: usize,
+    /// What follows and was committed with them.
+    pub effects: Vec<OutboxEntry>,
+}
 
 impl Store {
     /// Replaces a profile, if it still is as it was read (`row.version`); `false` when it is not.
@@ -43,7 +58,8 @@ impl Store {
         .await
     }
 
-    /// Replaces a user playbook, if it still is as it was read (`row.version`); `false` when it is not.
+    /// Replaces a user playbook, if it still is as it was read (`row.version`); `false` when it is not. `effects` are
+    /// committed with it and carried out by the caller.
     ///
     /// # Errors
     /// [`DirectWriteError`].
@@ -51,13 +67,18 @@ impl Store {
         &self,
         keys: &UserKeys<'_>,
         row: &UserPlaybookRow,
+        effects: &[OutboxEntry],
     ) -> Result<bool, DirectWriteError> {
         let item = row.to_item(keys)?;
+        let effects = effect_items(effects, self.clock.now())?;
         let mark = inbox_mark(keys, row, RowChange::Changed);
         self.direct(keys, "replace user playbook", |transaction| {
             transaction.put_if(self, item.clone(), unchanged(row.version));
             if let Some(mark) = &mark {
                 transaction.put(self, mark.clone());
+            }
+            for effect in &effects {
+                transaction.put(self, effect.clone());
             }
         })
         .await
@@ -79,10 +100,11 @@ impl Store {
             .into_iter()
             .map(|id| (keys.profile(id), keys::profile_lookup(keys.org, id)))
             .collect();
-        self.delete_rows(keys, &pairs, "delete profiles").await
+        Ok(self.delete_rows(keys, &pairs, "delete profiles", &|_| Vec::new()).await?.rows)
     }
 
-    /// Deletes user playbooks of one user for good. Returns how many were there.
+    /// Deletes user playbooks of one user for good. `effects` says what follows for agent versions that lose current
+    /// ones: it is committed with them and carried out by the caller.
     ///
     /// # Errors
     /// [`DirectWriteError`]; what was deleted before it stays deleted, and the same call deletes the rest.
@@ -90,12 +112,13 @@ impl Store {
         &self,
         keys: &UserKeys<'_>,
         ids: &[i64],
-    ) -> Result<usize, DirectWriteError> {
+        effects: &EffectsOf<'_>,
+    ) -> Result<Deleted, DirectWriteError> {
         let pairs: Vec<_> = distinct(ids)
             .into_iter()
             .map(|id| (keys.user_playbook(*id), keys::user_playbook_lookup(keys.org, *id)))
             .collect();
-        self.delete_rows(keys, &pairs, "delete user playbooks").await
+        self.delete_rows(keys, &pairs, "delete user playbooks", effects).await
     }
 
     /// Which users profiles belong to. Ids that are not there are left out.
@@ -162,10 +185,13 @@ impl Store {
         keys: &UserKeys<'_>,
         pairs: &[(Key, Key)],
         operation: &'static str,
-    ) -> Result<usize, DirectWriteError> {
-        let mut deleted = 0;
+        effects: &EffectsOf<'_>,
+    ) -> Result<Deleted, DirectWriteError> {
+        let mut deleted = Deleted::default();
         for chunk in pairs.chunks(DELETED_ROWS_PER_TRANSACTION) {
-            deleted += self.delete_chunk(keys, chunk, operation).await?;
+            let some = self.delete_chunk(keys, chunk, operation, effects).await?;
+            deleted.rows += some.rows;
+            deleted.effects.extend(some.effects);
         }
         Ok(deleted)
     }
@@ -175,23 +201,31 @@ impl Store {
         keys: &UserKeys<'_>,
         chunk: &[(Key, Key)],
         operation: &'static str,
-    ) -> Result<usize, DirectWriteError> {
+        effects: &EffectsOf<'_>,
+    ) -> Result<Deleted, DirectWriteError> {
         for _ in 0..ATTEMPTS_MAX {
             let row_keys: Vec<_> = chunk.iter().map(|(row, _)| row.clone()).collect();
-            let found = keys_of(&self.get_many(&row_keys).await?)?;
+            let items = self.get_many(&row_keys).await?;
+            let found = keys_of(&items)?;
             let there: Vec<_> = chunk.iter().filter(|(row, _)| found.contains(row)).collect();
             if there.is_empty() {
-                return Ok(0);
+                return Ok(Deleted::default());
             }
+            let removals: Vec<_> = items.iter().filter_map(|row| removal_mark(keys, row)).collect();
+            let effects = effects(&removals.iter().map(|(version, _)| version.as_str()).collect());
+            let written = effect_items(&effects, self.clock.now())?;
             let exists = || Expression::default().condition(format!("attribute_exists({PK})"));
             let done = self.direct(keys, operation, |transaction| {
                 for (row, lookup) in &there {
                     transaction.delete(self, row, exists());
                     transaction.delete(self, lookup, Expression::default());
                 }
+                for item in removals.iter().map(|(_, mark)| mark).chain(&written) {
+                    transaction.put(self, item.clone());
+                }
             });
             if done.await? {
-                return Ok(there.len());
+                return Ok(Deleted { rows: there.len(), effects });
             }
         }
         Err(StoreError::Contended { operation }.into())
@@ -230,6 +264,10 @@ impl Store {
         }
         Err(StoreError::Contended { operation }.into())
     }
+}
+
+fn effect_items(effects: &[OutboxEntry], now: EpochSeconds) -> Result<Vec<Item>, StoreError> {
+    effects.iter().map(|effect| effect.to_item(now)).collect()
 }
 
 /// Each of `ids` once: a batch read refuses doubles.

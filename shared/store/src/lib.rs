@@ -87,6 +87,7 @@ pub use api_keys::{ApiKeyRecord, NewApiKey, OrgApiKey, Organisation};
 pub use configs::{CONFIG_VERSIONS_KEPT, ConfigConflict, PastConfig, StoredConfig};
 pub use cursors::{Cursor, CursorName, WindowReceipt};
 pub use due::{DUE_SHARDS, DueAggregation, DueEntry, DueOperation, DueUser};
+pub use edits::{Deleted, EffectsOf};
 pub use error::StoreError;
 pub use evaluations::{EvaluationCommit, EvaluationCommitError};
 pub use experiments::AttributedSession;

@@ -1,5 +1,8 @@
 //! Finishing a flip: rows rewritten, counted and stamped some at a time, by whoever comes by.
 
+use std::collections::BTreeSet;
+
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::entities::Status;
 use domain::learning::LearningKind;
 use domain::time::EpochMillis;
@@ -7,10 +10,10 @@ use domain::versions::Becomes;
 
 use crate::Store;
 use crate::access::Range;
-use crate::aggregation_inbox::promotion_mark;
+use crate::aggregation_inbox::{promotion_mark, removal_mark};
 use crate::attributes::{
-    ARCHIVED, BARRIER, DELETED, FLIP, FLIP_NUMBER, FLIP_STAMP, Item, ItemReader, MEMORY_VERSION, OPERATION,
-    PK, PROMOTED, SK, STATUS, VERSION, number, text,
+    AGENT_VERSION, AGENT_VERSIONS, ARCHIVED, BARRIER, DELETED, FLIP, FLIP_NUMBER, FLIP_STAMP, Item,
+    ItemReader, MEMORY_VERSION, OPERATION, PK, PROMOTED, SK, STATUS, VERSION, number, text,
 };
 use crate::error::StoreError;
 use crate::flips::Flip;
@@ -115,7 +118,7 @@ impl Store {
                 self.add_row(&mut transaction, keys, flip, row, *becomes)?;
             }
             let operation = is_counted.then(|| {
-                let expression = counting(&counts, &flip.operation_id);
+                let expression = counting(&counts, &flip.operation_id, agent_versions(flip.kind, chunk));
                 transaction.update(self, &version_operation(keys.org, flip.kind), expression)
             });
             match transaction.commit(self).await {
@@ -185,7 +188,12 @@ impl Store {
                 }
                 format!("SET {set} REMOVE {STATUS}")
             }
-            Becomes::Archived => format!("SET {set}, {STATUS} = :status"),
+            Becomes::Archived => {
+                if let Some((_, mark)) = removal_mark(keys, row) {
+                    transaction.put(self, mark);
+                }
+                format!("SET {set}, {STATUS} = :status")
+            }
         };
         let mut expression =
             Expression { update, ..expression }.value(":flip", number(flip.number)).value(":one", number(1));
@@ -200,8 +208,9 @@ impl Store {
 /// How many of the rows fit one transaction.
 fn chunk_rows(rows: &[(&Item, Becomes)]) -> usize {
     let (mut items, mut bytes) = (OTHER_ITEMS, 0);
-    let fits = |(row, becomes): &&(&Item, Becomes)| {
-        items += if *becomes == Becomes::Archived { 1 } else { 2 };
+    let fits = |(row, _): &&(&Item, Becomes)| {
+        // A row and its look-up, or what it is to an aggregation.
+        items += 2;
         bytes += item_bytes(row);
         items <= TRANSACTION_ITEMS_MAX && bytes <= ROW_BYTES_PER_TRANSACTION
     };
@@ -232,9 +241,28 @@ fn counts(rows: &[(&Item, Becomes)]) -> VersionCounts {
     }
 }
 
+/// Agent versions whose current user playbooks these rows are, or become: their aggregations have news.
+fn agent_versions(kind: LearningKind, rows: &[(&Item, Becomes)]) -> Vec<String> {
+    let is_news = |(row, becomes): &&(&Item, Becomes)| match becomes {
+        Becomes::Current => true,
+        Becomes::Archived => !row.contains_key(STATUS),
+        Becomes::Same | Becomes::Gone => false,
+    };
+    let news = rows.iter().filter(|_| kind == LearningKind::Playbook).filter(is_news);
+    let versions: BTreeSet<&str> =
+        news.filter_map(|(row, _)| ItemReader(row).text_opt(AGENT_VERSION)).collect();
+    versions.into_iter().filter(|version| !version.is_empty()).map(str::to_owned).collect()
+}
+
 /// Adds to the counts of an operation, in the transaction that rewrites the rows: each is counted once.
-fn counting(counts: &VersionCounts, operation_id: &str) -> Expression {
-    Expression::new(format!("ADD {PROMOTED} :promoted, {ARCHIVED} :archived, {DELETED} :deleted"))
+fn counting(counts: &VersionCounts, operation_id: &str, agent_versions: Vec<String>) -> Expression {
+    let mut update = format!("ADD {PROMOTED} :promoted, {ARCHIVED} :archived, {DELETED} :deleted");
+    let mut expression = Expression::default();
+    if !agent_versions.is_empty() {
+        update.push_str(&format!(", {AGENT_VERSIONS} :versions"));
+        expression = expression.value(":versions", AttributeValue::Ss(agent_versions));
+    }
+    Expression { update, ..expression }
         .condition(format!("{OPERATION} = :op"))
         .value(":promoted", number(counts.promoted))
         .value(":archived", number(counts.archived))
@@ -260,14 +288,13 @@ mod tests {
 
     #[test]
     fn a_transaction_holds_as_many_rows_as_dynamodb_allows_items() {
-        let most = TRANSACTION_ITEMS_MAX - OTHER_ITEMS;
-        for rows in [0, 1, most - 1, most] {
-            assert_eq!(fitting(rows, 100, Becomes::Archived), rows);
-        }
-        assert_eq!(fitting(most + 1, 100, Becomes::Archived), most);
-        // A deleted row takes its look-up with it; one that becomes current may be news to an aggregation.
-        for becomes in [Becomes::Gone, Becomes::Current] {
-            assert_eq!(fitting(most, 100, becomes), most / 2);
+        // A deleted row takes its look-up with it; one that becomes current or archived may be news to an aggregation.
+        let most = (TRANSACTION_ITEMS_MAX - OTHER_ITEMS) / 2;
+        for becomes in [Becomes::Gone, Becomes::Current, Becomes::Archived] {
+            for rows in [0, 1, most - 1, most] {
+                assert_eq!(fitting(rows, 100, becomes), rows);
+            }
+            assert_eq!(fitting(most + 1, 100, becomes), most);
         }
     }
 

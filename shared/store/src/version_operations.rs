@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::attributes::{
-    ACTIVE, ARCHIVED, DELETED, DOCUMENT, DUE_AT, DUE_PK, Item, ItemBuilder, ItemReader, LAST_USER, OPERATION,
-    PK, PROMOTED, SK, SKIPPED, STATUS, UNTIL, number, text,
+    ACTIVE, AGENT_VERSIONS, ARCHIVED, DELETED, DOCUMENT, DUE_AT, DUE_PK, Item, ItemBuilder, ItemReader,
+    LAST_USER, OPERATION, PK, PROMOTED, SK, SKIPPED, STATUS, UNTIL, number, text,
 };
 use crate::due;
 use crate::error::StoreError;
@@ -80,6 +80,8 @@ pub struct VersionProgress {
     pub counts: VersionCounts,
     /// Until when its runner need not be heard of.
     pub runner_until_ms: EpochMillis,
+    /// Agent versions whose current user playbooks it changed so far.
+    pub agent_versions: Vec<String>,
 }
 
 impl VersionProgress {
@@ -97,6 +99,7 @@ impl VersionProgress {
                 skipped_users: reader.count(SKIPPED),
             },
             runner_until_ms: reader.count(UNTIL),
+            agent_versions: reader.texts(AGENT_VERSIONS),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Edits and deletes of single rows of memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -11,10 +11,12 @@ use domain::requests::edits::{
     DeleteProfile, UpdateUserPlaybook, UpdateUserProfile, deleted_id, deleted_numbers, deleted_texts,
 };
 use domain::views::{BulkDeletedAnswer, ChangedAnswer, DeletedAnswer};
+use learning::aggregation::announcement;
 use learning::profile::tombstones_of;
 use runtime::App;
 use store::{ProfileRow, UserKeys};
 
+use super::playbooks::carry_out;
 use super::profiles::refused;
 use super::select::{check_size, is_live};
 use crate::access::Caller;
@@ -93,7 +95,11 @@ pub(crate) async fn update_user_playbook(
         row.vector = app.orgs.stored_vectors(&caller.org, &[text]).await?.into_iter().next().flatten();
         let user = UserHash::of_optional(row.playbook.user_id.as_ref());
         let keys = UserKeys { org: &caller.org, user: &user };
-        if store.replace_user_playbook(&keys, &row).await.map_err(refused)? {
+        let config = app.orgs.load(&caller.org).await?.config.clone();
+        let version = row.playbook.agent_version.as_str();
+        let effects = announcement(&app.services, &caller.org, &config, [version]);
+        if store.replace_user_playbook(&keys, &row, &effects).await.map_err(refused)? {
+            carry_out(&app, &caller, &effects).await;
             store.bump_org_playbooks(&caller.org).await?;
             return ok(ChangedAnswer::done("User playbook updated successfully"));
         }
@@ -211,10 +217,16 @@ async fn delete_playbooks(app: &App, caller: &Caller, ids: &[i64]) -> Result<usi
     for (id, user) in store.owners_of_playbooks(&caller.org, ids).await? {
         by_user.entry(user).or_default().push(id);
     }
+    let config = app.orgs.load(&caller.org).await?.config.clone();
+    let announce = |versions: &BTreeSet<&str>| {
+        announcement(&app.services, &caller.org, &config, versions.iter().copied())
+    };
     let mut deleted = 0;
     for (user, ids) in by_user {
         let keys = UserKeys { org: &caller.org, user: &user };
-        deleted += store.delete_user_playbooks(&keys, &ids).await.map_err(refused)?;
+        let done = store.delete_user_playbooks(&keys, &ids, &announce).await.map_err(refused)?;
+        carry_out(app, caller, &done.effects).await;
+        deleted += done.rows;
     }
     if deleted > 0 {
         store.bump_org_playbooks(&caller.org).await?;

@@ -99,7 +99,7 @@ pub(crate) async fn add_user_playbook(
 }
 
 /// What follows from rows that were committed. One wake for each agent version is enough.
-async fn carry_out(app: &App, caller: &Caller, effects: &[OutboxEntry]) {
+pub(crate) async fn carry_out(app: &App, caller: &Caller, effects: &[OutboxEntry]) {
     let mut wakes = BTreeMap::new();
     for effect in effects {
         match app.services.store.carry_out(effect).await {

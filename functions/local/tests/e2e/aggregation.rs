@@ -363,3 +363,70 @@ async fn a_deployment_without_a_provider_aggregates_by_its_own_rules() {
     site.aggregate().await;
     assert_eq!(agent_contents(&site.acme).await, ["about invoices: rule u1"]);
 }
+
+async fn ids_of(caller: &Caller, content: &str) -> Vec<i64> {
+    let found =
+        caller.ok("/api/get_user_playbooks", &json!({ "limit": 1_000, "status_filter": [null] })).await;
+    let rows = found["user_playbooks"].as_array().unwrap().iter();
+    rows.filter(|row| row["content"] == content)
+        .map(|row| row["user_playbook_id"].as_i64().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn deleting_and_editing_user_playbooks_sets_an_aggregation_off_when_enough_changed() {
+    let model = attentive_model().await;
+    let site = site(&model).await;
+    teach(&site.acme, "invoices", &["ana", "bo"]).await;
+    teach(&site.acme, "volcanoes", &["ana", "bo", "cy"]).await;
+    site.aggregate().await;
+    assert_eq!(agent_contents(&site.acme).await, ["about invoices: rule", "about volcanoes: rule"]);
+    configure(&site.acme, json!({ "reaggregation_trigger_count": 2 })).await;
+    let delete = async |content: &str| {
+        let ids = ids_of(&site.acme, content).await;
+        let body = json!({ "user_playbook_ids": ids }).to_string().into_bytes();
+        let path = "/api/delete_user_playbooks_by_ids";
+        let answer = site.acme.send("DELETE", path, Some(("application/json", body))).await;
+        assert_eq!((answer.status, &answer.body["deleted_count"]), (200, &json!(1)), "{}", answer.body);
+    };
+    delete("about invoices: rule ana").await;
+    assert_eq!(site.aggregate().await, 0, "one is not enough");
+    delete("about invoices: rule bo").await;
+    assert_eq!(site.aggregate().await, 1);
+    assert_eq!(agent_contents(&site.acme).await, ["about volcanoes: rule"]);
+    configure(&site.acme, json!({ "reaggregation_trigger_count": 1 })).await;
+    let asked_before = asked(&model, Purpose::Aggregation);
+    let id = ids_of(&site.acme, "about volcanoes: rule cy").await[0];
+    let edit = json!({ "user_playbook_id": id, "content": "about volcanoes: rule dee" });
+    let answer = site.acme.put("/api/update_user_playbook", &edit).await;
+    assert_eq!((answer.status, &answer.body["success"]), (200, &json!(true)), "{}", answer.body);
+    assert_eq!(site.aggregate().await, 1);
+    assert_eq!(asked(&model, Purpose::Aggregation), asked_before + 1);
+}
+
+#[tokio::test]
+async fn a_change_of_versions_sets_the_aggregations_off_whose_playbooks_it_changed() {
+    let model = attentive_model().await;
+    let site = site(&model).await;
+    teach(&site.acme, "invoices", &["ana", "bo"]).await;
+    site.aggregate().await;
+    let pending = |user: &str| {
+        json!({
+            "user_id": user, "agent_version": "v1", "request_id": "r2", "playbook_name": "playbook",
+            "content": format!("about penguins: rule {user}"), "trigger": "when it comes to penguins",
+            "status": "pending",
+        })
+    };
+    let rows = json!({ "user_playbooks": [pending("ana"), pending("bo")] });
+    site.acme.ok("/api/add_user_playbook", &rows).await;
+    while site.aggregate().await > 0 {}
+    for (path, content) in [
+        ("/api/upgrade_all_user_playbooks", "about penguins: rule"),
+        ("/api/downgrade_all_user_playbooks", "about invoices: rule"),
+    ] {
+        let answer = site.acme.ok(path, &json!({})).await;
+        assert_eq!(answer["success"], true, "{answer}");
+        assert_eq!(site.aggregate().await, 1, "{path}");
+        assert_eq!(agent_contents(&site.acme).await, [content], "{path}");
+    }
+}

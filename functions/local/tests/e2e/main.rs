@@ -14,6 +14,7 @@ mod budgets;
 mod change_log;
 mod clock;
 mod configuration;
+mod damaged;
 mod editing;
 mod expansion;
 mod experiments;

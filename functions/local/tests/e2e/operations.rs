@@ -161,7 +161,7 @@ async fn a_user_whose_model_fails_is_named_and_the_others_get_their_turn() {
     let model = attentive_model().await;
     model.otherwise(Scripted::with(|request| {
         if request.prompt().contains("bo likes") {
-            return Scripted::status(401, &json!({ "error": { "message": "no" } }));
+            return Scripted::status(400, &json!({ "error": { "message": "no" } }));
         }
         attentive(request)
     }));
@@ -178,7 +178,7 @@ async fn a_user_whose_model_fails_is_named_and_the_others_get_their_turn() {
     let seen = status(&site).await;
     assert_eq!((&seen["status"], &seen["progress_percentage"]), (&json!("completed"), &json!(100.0)));
     assert_eq!(seen["processed_user_ids"], json!(["ana", "cy"]));
-    assert_eq!(seen["failed_user_ids"], json!([{ "user_id": "bo", "error": "auth_error" }]));
+    assert_eq!(seen["failed_user_ids"], json!([{ "user_id": "bo", "error": "request_rejected" }]));
     let answer = site.acme.ok(MANUAL_PROFILES, &json!({ "user_id": "bo" })).await;
     let expected = json!({ "success": false, "msg": "All 1 user(s) failed", "profiles_generated": 0 });
     assert_eq!(answer, expected);

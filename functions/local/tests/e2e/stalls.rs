@@ -212,3 +212,76 @@ async fn a_provider_that_throttles_or_is_down_is_no_reason_to_stand_still() {
         assert!(!is_stalled(&site.acme).await, "{status}");
     }
 }
+
+/// Fails no more than it must: so often may work that waits look whether the provider answers.
+const LOOKS_IN_AN_HOUR: usize = 15;
+
+#[tokio::test]
+async fn a_batch_waits_while_learning_stands_still_and_is_done_by_itself_when_it_goes_on() {
+    let (site, model) = stalled(402, "out of credits").await;
+    site.acme.publish(&request("bo", "s1", "r-bo", &["fact: bo likes jazz"])).await;
+    let before = model.requests().len();
+    let started = site.acme.ok("/api/rerun_profile_generation", &json!({})).await;
+    assert_eq!(started["success"], true, "{started}");
+    site.operate().await;
+    assert_eq!(model.requests().len(), before, "no model was asked");
+    let status = || async { site.acme.get("/api/get_operation_status").await["operation_status"].clone() };
+    assert_eq!(status().await["status"], "in_progress");
+    // Longer than any number of attempts.
+    for _ in 0..60 {
+        site.pass_minutes(1).await;
+        site.operate().await;
+    }
+    let waiting = status().await;
+    assert_eq!((&waiting["status"], &waiting["failed_users"]), (&json!("in_progress"), &json!(0)));
+    recover(&model);
+    for _ in 0..2 * MINUTES {
+        site.pass_minutes(1).await;
+        site.operate().await;
+    }
+    let done = status().await;
+    assert_eq!((&done["status"], &done["processed_users"]), (&json!("completed"), &json!(2)), "{done}");
+}
+
+#[tokio::test]
+async fn an_aggregation_waits_while_its_provider_refuses_and_costs_its_caller_no_attempt() {
+    let model = ModelServer::start().await;
+    refuse(&model, 402, "out of credits");
+    let site = Site::with(provider(&model)).await;
+    let row = |user: &str| {
+        json!({
+            "user_id": user, "agent_version": "v1", "request_id": "r1", "playbook_name": "playbook",
+            "content": "about tea: rule", "trigger": "when it comes to tea",
+        })
+    };
+    site.acme.ok("/api/add_user_playbook", &json!({ "user_playbooks": [row("ana"), row("bo")] })).await;
+    let asked_for = json!({ "request_id": "q1", "agent_version": "v1" });
+    let operation = site.acme.post("/api/playbook_aggregation_operations", &asked_for).await.body;
+    let id = operation["operation_id"].as_str().unwrap_or_else(|| panic!("{operation}")).to_owned();
+    let state = || async { site.acme.get(&format!("/api/playbook_aggregation_operations/{id}")).await };
+    site.aggregate().await;
+    assert!(is_stalled(&site.acme).await, "nobody but the aggregation asked");
+    let (first, calls) = (state().await, model.requests().len());
+    assert_eq!((&first["status"], &first["attempts"]), (&json!("queued"), &json!(0)), "{first}");
+    for minutes in [4, 56] {
+        for _ in 0..minutes {
+            site.pass_minutes(1).await;
+            site.aggregate().await;
+        }
+        if minutes == 4 {
+            assert_eq!(model.requests().len(), calls, "no model was asked");
+        }
+    }
+    // Where no user waits, it is the aggregation that sees whether the provider answers.
+    let looks = model.requests().len() - calls;
+    assert!((1..=LOOKS_IN_AN_HOUR).contains(&looks), "{looks}");
+    assert_eq!(state().await["attempts"], 0);
+    recover(&model);
+    for _ in 0..MINUTES {
+        site.pass_minutes(1).await;
+        site.aggregate().await;
+    }
+    assert!(!is_stalled(&site.acme).await);
+    assert_eq!(state().await["status"], "succeeded");
+    assert_eq!(site.acme.agent_playbooks(json!({})).await.len(), 1);
+}

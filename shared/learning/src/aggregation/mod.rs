@@ -22,10 +22,12 @@ mod round;
 mod rows;
 mod settings;
 mod triggers;
+mod waiting;
 mod worker;
 
 pub use operations::{OPERATION_ATTEMPTS_MAX, new_operation};
 pub use report::result_message;
 pub use settings::{AggregationSettings, NOT_CONFIGURED};
+pub(crate) use triggers::playbooks_changed;
 pub use triggers::{announcement, follow_up, may_be_due, submit};
 pub use worker::{AGGREGATION_RESERVE_MS, Aggregated, aggregate};

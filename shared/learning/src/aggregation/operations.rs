@@ -78,6 +78,18 @@ pub(super) fn fail(
     }
 }
 
+/// It waits until then, and this attempt does not count.
+pub(super) fn put_off(operation: &mut AggregationOperation, now: EpochSeconds, until: EpochSeconds) {
+    operation.attempts = operation.attempts.saturating_sub(1);
+    operation.status = if operation.attempts == 0 {
+        AggregationOperationStatus::Queued
+    } else {
+        AggregationOperationStatus::Retrying
+    };
+    operation.next_attempt_at = Some(until);
+    operation.updated_at = now;
+}
+
 fn end(operation: &mut AggregationOperation, now: EpochSeconds, status: AggregationOperationStatus) {
     operation.status = status;
     operation.completed_at = Some(now);

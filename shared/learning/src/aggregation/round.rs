@@ -3,7 +3,7 @@
 use domain::time::{EpochMillis, EpochSeconds};
 use store::{
     AgentKeys, AggregationCommit, AggregationCommitError, AggregationInputs, AggregationOperation,
-    AggregationRecord, AggregationResult, AggregationState, Lease, OPERATIONS_PER_RUN_MAX, StoreError,
+    AggregationResult, AggregationState, InboxMark, Lease, OPERATIONS_PER_RUN_MAX, StoreError,
 };
 
 use super::ask::{Answers, Question};
@@ -77,10 +77,10 @@ pub(super) struct Round<'a> {
 }
 
 /// What a run begins with.
-struct Work {
-    state: AggregationState,
+pub(super) struct Work {
+    pub(super) state: AggregationState,
     /// Operations that this run is for.
-    operations: Vec<AggregationOperation>,
+    pub(super) operations: Vec<AggregationOperation>,
     /// When others may be tried.
     later: Option<EpochSeconds>,
     inputs: AggregationInputs,
@@ -96,8 +96,8 @@ impl Round<'_> {
         let inputs = store.aggregation_inputs(self.keys).await?;
         let rerun = operations.iter().any(|operation| !operation.partly_done);
         let mut work = Work { state, operations, later, inputs, rerun };
-        let settings = match self.services.orgs.config(self.keys.org).await {
-            Ok(config) => AggregationSettings::of(&config.config),
+        let (settings, config_version) = match self.services.orgs.config(self.keys.org).await {
+            Ok(config) => (AggregationSettings::of(&config.config), config.version),
             Err(OrgServicesError::Store(error)) => return Err(error.into()),
             Err(OrgServicesError::Configuration(error)) => {
                 self.begin(&mut work).await?;
@@ -108,7 +108,9 @@ impl Round<'_> {
         let new = if rerun {
             work.inputs.rows.len()
         } else {
-            work.inputs.marks.iter().filter(|mark| mark.counts).count()
+            let damaged = &work.inputs.damaged;
+            let counts = |mark: &&InboxMark| mark.counts && !damaged.contains(&mark.user_playbook_id);
+            work.inputs.marks.iter().filter(counts).count()
         };
         let is_retry = work.state.record.retry_at.is_some_and(|at| at <= now)
             || work.operations.iter().any(|operation| operation.partly_done);
@@ -121,6 +123,9 @@ impl Round<'_> {
         let (None, Some(settings)) = (&reason, settings) else {
             return self.skip(work, &skipped(reason.unwrap_or_default())).await;
         };
+        if let Some(at) = self.services.held_until(self.keys.org, config_version).await? {
+            return self.wait_until(&work, at).await;
+        }
         if !self.begin(&mut work).await? {
             return self.give_up(work, "interrupted").await;
         }
@@ -131,19 +136,6 @@ impl Round<'_> {
             self.uncount(counted).await;
         }
         outcome
-    }
-
-    /// If this write fails too, the attempt counts as interrupted.
-    async fn uncount(&self, counted: (AggregationRecord, Vec<AggregationOperation>)) {
-        let (mut record, mut operations) = counted;
-        record.attempts = record.attempts.saturating_sub(1);
-        for operation in &mut operations {
-            operation.attempts = operation.attempts.saturating_sub(1);
-        }
-        let saved = self.services.store.save_aggregation(self.keys, self.lease, &record, &operations).await;
-        if let Err(error) = saved {
-            tracing::warn!(event = "attempt_not_uncounted", org = self.keys.org.as_str(), %error);
-        }
     }
 
     /// The operations that may be tried now, and when the others may.
@@ -212,7 +204,7 @@ impl Round<'_> {
         if changes.is_empty() {
             return self.commit_nothing(work).await;
         }
-        let existing = store.agent_playbooks(self.keys).await?;
+        let existing = store.undamaged_agent_playbooks(self.keys).await?;
         let scope = match work.operations.first() {
             Some(operation) if work.rerun => operation.operation_id.clone(),
             _ => String::new(),
@@ -228,6 +220,12 @@ impl Round<'_> {
         let Answers { outcomes, error, out_of_time } = self.ask_all(&question).await?;
         if out_of_time {
             return Ok(RoundEnd::OutOfTime);
+        }
+        // What was said of other clusters is kept, and need not be asked again.
+        if let Some(code) = &error
+            && let Some(at) = self.services.stalled_by(self.keys.org, code).await?
+        {
+            return self.put_off(work, at).await;
         }
         let plan = plan(&clusters, &changes, work.state.clusters.as_ref(), outcomes, &existing);
         let result = AggregationResult {
@@ -266,7 +264,7 @@ impl Round<'_> {
             }
             return;
         }
-        let again = wait_until(now, record.attempts);
+        let again = next_try(now, record.attempts);
         record.retry_at = Some(again);
         let code = error.unwrap_or_default();
         let error = format!("{RETRYABLE_FAILURE}: {failed} of {} clusters: {code}", result.clusters_found);
@@ -359,7 +357,7 @@ impl Round<'_> {
     async fn give_up(&self, mut work: Work, error: &str) -> Result<RoundEnd, RoundError> {
         let now = self.services.clock.now();
         let record = &mut work.state.record;
-        let again = wait_until(now, record.attempts);
+        let again = next_try(now, record.attempts);
         record.last_error = Some(error.to_owned());
         record.retry_at = Some(again);
         for operation in &mut work.operations {
@@ -390,6 +388,6 @@ impl Round<'_> {
 }
 
 /// When to try again after so many attempts.
-fn wait_until(now: EpochSeconds, attempts: u32) -> EpochSeconds {
+fn next_try(now: EpochSeconds, attempts: u32) -> EpochSeconds {
     if attempts >= ATTEMPTS_MAX { now + PARKED_SECONDS } else { retry_at(now, attempts) }
 }

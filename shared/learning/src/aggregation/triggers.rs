@@ -29,6 +29,26 @@ pub fn announcement<'a>(
     effects.map(|effect| OutboxEntry { org: org.clone(), id: services.ids.uuid(), effect }).collect()
 }
 
+/// Makes the aggregations of these agent versions due, where enough user playbooks changed, and wakes their workers.
+///
+/// # Errors
+/// [`StoreError`] when the table fails; doing it again does no harm.
+pub(crate) async fn playbooks_changed(
+    services: &Services,
+    org: &OrgId,
+    config: &Config,
+    agent_versions: &[String],
+) -> Result<(), StoreError> {
+    let Some(settings) = AggregationSettings::of(config) else { return Ok(()) };
+    for agent_version in agent_versions {
+        let keys = AgentKeys { org, agent_version };
+        if let Some(sequence) = services.store.make_aggregation_due(&keys, settings.trigger_count).await? {
+            wake(services, org, agent_version, WakeReason::Published, sequence).await;
+        }
+    }
+    Ok(())
+}
+
 /// Does what follows from an effect that was carried out. That a wake is not sent costs time: the sweep finds it.
 pub async fn follow_up(services: &Services, org: &OrgId, follow_up: FollowUp) {
     let FollowUp::Aggregate { agent_version, sequence } = follow_up else { return };

@@ -60,7 +60,8 @@ async fn users_of_newest(store: &Store, org: &OrgId, many: usize) -> Result<Vec<
     Ok(users)
 }
 
-/// Those of the users who have anything that a batch reads.
+/// Those of the users who have anything that a batch reads. A user whose documents are damaged is among them: the
+/// turn fails, and is counted, where it would otherwise go unnoticed.
 pub(super) async fn matching(
     store: &Store,
     org: &OrgId,
@@ -71,7 +72,13 @@ pub(super) async fn matching(
     for some in users.chunks(READ_AT_ONCE) {
         let looks = some.iter().map(|user| async move {
             let keys = UserKeys { org, user };
-            matcher.matches(store, &keys).await
+            match matcher.matches(store, &keys).await {
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    tracing::error!(event = "stored_data_damaged", %error);
+                    Ok(true)
+                }
+                other => other,
+            }
         });
         let matches = try_join_all(looks).await?;
         found.extend(some.iter().zip(matches).filter(|(_, matches)| *matches).map(|(user, _)| user.clone()));

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use domain::ids::OrgId;
 use domain::operations::{GenerationPlan, OperationService, OperationStatus};
-use domain::time::EpochMillis;
+use domain::time::{EpochMillis, EpochSeconds};
 use store::{Operation, OperationEnd, OperationUser, StoreError};
 
 pub use start::{NOTHING_FOUND, Started, start_generation};
@@ -91,6 +91,8 @@ enum Pass {
     Through { busy: bool },
     /// The operation must be looked at again.
     Stopped,
+    /// The organisation's learning stands still until, perhaps, then.
+    Held { until: EpochSeconds },
     /// Time is nearly up.
     OutOfTime,
 }
@@ -113,11 +115,9 @@ impl Batch<'_> {
                         }
                     }
                     Pass::Through { busy: true } if looks == BUSY_LOOKS_MAX => {
-                        let at = self.services.clock.now() + DEFER_SECONDS;
-                        let store = &self.services.store;
-                        store.defer_operation(self.org, self.service, self.operation_id, at).await?;
-                        return Ok(Operated::Deferred);
+                        return self.defer(self.services.clock.now() + DEFER_SECONDS).await;
                     }
+                    Pass::Held { until } => return self.defer(until).await,
                     Pass::Through { busy: true } => {
                         looks += 1;
                         self.services.clock.sleep(BUSY_WAIT).await;
@@ -146,6 +146,12 @@ impl Batch<'_> {
         self.services.clock.now_ms() >= self.deadline_ms - WINDOW_RESERVE_MS
     }
 
+    /// Leaves the rest for later.
+    async fn defer(&self, at: EpochSeconds) -> Result<Operated, StoreError> {
+        self.services.store.defer_operation(self.org, self.service, self.operation_id, at).await?;
+        Ok(Operated::Deferred)
+    }
+
     fn continued(&self, operation: &Operation) -> Operated {
         Operated::Continued(format!("{}:{}", operation.step, self.services.clock.now_ms()))
     }
@@ -167,6 +173,7 @@ impl Batch<'_> {
                     Turn::Over => {}
                     Turn::Busy => busy = true,
                     Turn::Stopped => return Ok(Pass::Stopped),
+                    Turn::Held { until } => return Ok(Pass::Held { until }),
                 }
             }
             after = page.users.last().map(|waiting| waiting.user.clone());

@@ -7,7 +7,7 @@ use domain::entities::Status;
 use domain::ids::{RequestId, SessionId, UserHash, hash_hex};
 use domain::learning::LearningKind;
 use domain::operations::GenerationMode;
-use domain::time::EpochMillis;
+use domain::time::{EpochMillis, EpochSeconds};
 use futures::FutureExt;
 use store::{
     Cursor, Effect, GenerationCommit, GenerationCommitError, Head, Lease, LeaseError, Operation,
@@ -20,6 +20,7 @@ use super::bookmark::advanced;
 use super::inputs::{BatchInputs, Matcher};
 use crate::aggregation::{announcement, follow_up};
 use crate::pipeline::{WindowOutput, run_window};
+use crate::services::OrgServicesError;
 use crate::windows::{Trigger, Window, WindowReason};
 use crate::worker::inputs::WindowInputs;
 use crate::worker::kind::EXTRACTION_MS_MAX;
@@ -46,6 +47,8 @@ pub(super) enum Turn {
     Busy,
     /// The operation must be looked at before anybody else's turn.
     Stopped,
+    /// The organisation's learning stands still: nobody's turn until, perhaps, then.
+    Held { until: EpochSeconds },
 }
 
 /// What the work of a turn came to.
@@ -53,6 +56,8 @@ enum Work {
     Committed,
     /// In vain, for this reason.
     Failed(String),
+    /// The organisation's learning stands still: the turn does not count.
+    Held(EpochSeconds),
     /// Another worker took the user over.
     Superseded,
     /// This run is over, or the turn was counted by another worker.
@@ -70,6 +75,9 @@ pub(super) async fn take_turn(
     if waiting.attempts >= TURN_ATTEMPTS_MAX {
         return fail(batch, operation, &waiting.user, FailureCode::Interrupted.as_str()).await;
     }
+    if let Some(until) = held_until(batch).await? {
+        return Ok(Turn::Held { until });
+    }
     let lease = match store.take_lease(&keys, &batch.services.ids.uuid()).await {
         Ok(lease) => lease,
         Err(LeaseError::Busy) => return Ok(Turn::Busy),
@@ -82,6 +90,16 @@ pub(super) async fn take_turn(
     }
     wake_for_arrivals(batch, &keys, &lease).await;
     turn
+}
+
+/// When turns may be taken again, if the organisation's learning stands still.
+async fn held_until(batch: &Batch<'_>) -> Result<Option<EpochSeconds>, StoreError> {
+    match batch.services.orgs.config(batch.org).await {
+        Ok(config) => batch.services.held_until(batch.org, config.version).await,
+        Err(OrgServicesError::Store(error)) => Err(error),
+        // The turn itself says so.
+        Err(OrgServicesError::Configuration(_)) => Ok(None),
+    }
 }
 
 async fn turn_under_lease(
@@ -106,6 +124,10 @@ async fn turn_under_lease(
     match work {
         Ok(Work::Committed) => Ok(Turn::Over),
         Ok(Work::Failed(reason)) => fail(batch, operation, keys.user, &reason).await,
+        Ok(Work::Held(until)) => {
+            store.unbegin_operation_user(batch.org, batch.operation_id, waiting).await?;
+            Ok(Turn::Held { until })
+        }
         Ok(Work::Superseded) => Ok(Turn::Busy),
         Ok(Work::Stopped) => Ok(Turn::Stopped),
         Err(error) => {
@@ -181,6 +203,9 @@ async fn work(
             }
             Err(Refused::Window(WindowFailure::Store(error))) => Err(error),
             Err(Refused::Window(WindowFailure::Window { code, detail })) => {
+                if let Some(until) = batch.services.stalled_by(batch.org, code.as_str()).await? {
+                    return Ok(Work::Held(until));
+                }
                 tracing::warn!(event = "operation_user_failed", code = code.as_str(), detail);
                 Ok(Work::Failed(code.as_str().to_owned()))
             }
