@@ -1,9 +1,8 @@
-//! Judging: sessions that fell silent, shadow answers, regenerated evaluations; woken by the queue `evaluate.fifo`.
+//! Judging: sessions that fell silent, sessions that are judged anew, verdicts on demand; woken by the queue `evaluate.fifo`.
 
 mod grade;
 mod regeneration;
 mod session;
-mod shadow;
 
 use std::sync::Arc;
 
@@ -30,7 +29,6 @@ async fn carry_out(app: &Arc<App>, wake: EvaluateWake, deadline_ms: EpochMillis)
     }
     match &wake.task {
         EvaluateTask::Session(task) => session::handle(app, &wake, task, deadline_ms).await,
-        EvaluateTask::Shadow(task) => shadow::handle(app, &wake, task, deadline_ms).await,
         EvaluateTask::Grade(task) => grade::handle(app, &wake, task, deadline_ms).await,
         EvaluateTask::Regeneration(task) => regeneration::handle(app, &wake, task, deadline_ms).await,
     }

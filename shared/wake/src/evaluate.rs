@@ -24,8 +24,6 @@ pub struct EvaluateWake {
 pub enum EvaluateTask {
     /// One user's part in a session.
     Session(SessionTask),
-    /// The shadow answers of one request.
-    Shadow(ShadowTask),
     /// The next sessions of a regeneration job.
     Regeneration(RegenerationTask),
     /// A verdict that a caller asked for.
@@ -41,15 +39,6 @@ pub struct SessionTask {
     pub session: String,
     /// Which of the session's quiet periods; a wake of another one still makes its reader look.
     pub generation: i64,
-}
-
-/// A request with shadow answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShadowTask {
-    /// The user.
-    pub user: UserHash,
-    /// Position of the request's first interaction.
-    pub first_position: i64,
 }
 
 /// One lane of a regeneration job: a job has as many as sessions may be judged at once.
@@ -87,15 +76,12 @@ impl EvaluateWake {
 }
 
 impl Wake for EvaluateWake {
-    /// One session, one request, one lane at a time; the sweep apart, as for users.
+    /// One session, one lane, one question at a time; the sweep apart, as for users.
     fn group(&self) -> String {
         let org = self.org.as_str();
         let group = match &self.task {
             EvaluateTask::Session(task) => {
                 group_of('e', &[org, "session", task.user.as_str(), &task.session])
-            }
-            EvaluateTask::Shadow(task) => {
-                group_of('e', &[org, "shadow", task.user.as_str(), &task.first_position.to_string()])
             }
             EvaluateTask::Regeneration(task) => {
                 group_of('e', &[org, "regeneration", &task.job_id, &task.lane.to_string()])
@@ -129,13 +115,13 @@ mod tests {
         let session = |session: &str| {
             EvaluateTask::Session(SessionTask { user: user(), session: session.to_owned(), generation: 1 })
         };
-        let shadow = EvaluateTask::Shadow(ShadowTask { user: user(), first_position: 0 });
+        let grade = EvaluateTask::Grade(GradeTask { grade_id: "g".to_owned() });
         let lane = |lane| EvaluateTask::Regeneration(RegenerationTask { job_id: "j".to_owned(), lane });
         let groups = [
             wake("a", session("1")).group(),
             wake("b", session("1")).group(),
             wake("a", session("2")).group(),
-            wake("a", shadow).group(),
+            wake("a", grade).group(),
             wake("a", lane(0)).group(),
             wake("a", lane(1)).group(),
         ];
@@ -146,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_wake_survives_its_way_through_the_queue() {
-        let task = EvaluateTask::Shadow(ShadowTask { user: user(), first_position: 7 });
+        let task = SessionTask { user: user(), session: "s".to_owned(), generation: 7 };
+        let task = EvaluateTask::Session(task);
         let sent = wake("a", task);
         let body = serde_json::to_string(&sent).unwrap();
         assert_eq!(serde_json::from_str::<EvaluateWake>(&body).unwrap(), sent);
