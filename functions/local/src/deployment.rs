@@ -165,6 +165,11 @@ impl Deployment {
         self.scheduler.fire_due(&self.sqs)
     }
 
+    /// Sends the messages of timers that `goes_off` names, whatever their time; for tests of what is early.
+    pub fn fire_timers_if(&self, goes_off: impl Fn(&str) -> bool) -> usize {
+        self.scheduler.fire(&self.sqs, |name, _| goes_off(name))
+    }
+
     /// The timers.
     #[must_use]
     pub fn scheduler(&self) -> &LocalScheduler {

@@ -8,6 +8,7 @@
 
 mod aggregation;
 mod crowd;
+mod judging;
 mod learn_messages;
 mod learn_store_faults;
 mod learn_workers;

@@ -80,9 +80,14 @@ impl LocalScheduler {
     /// Sends the messages of all schedules whose time has come; returns how many there were.
     pub fn fire_due(&self, sqs: &Sqs) -> usize {
         let now = self.clock.now();
+        self.fire(sqs, |_, at| at <= now)
+    }
+
+    /// Sends the messages of the schedules that `goes_off` says by name and time; returns how many there were.
+    pub(crate) fn fire(&self, sqs: &Sqs, goes_off: impl Fn(&str, EpochSeconds) -> bool) -> usize {
         let due: Vec<(String, Schedule)> = {
             let state = self.state.lock();
-            let due = state.schedules.iter().filter(|(_, schedule)| schedule.at <= now);
+            let due = state.schedules.iter().filter(|(name, schedule)| goes_off(name, schedule.at));
             due.map(|(name, schedule)| (name.clone(), schedule.clone())).collect()
         };
         for (name, schedule) in &due {

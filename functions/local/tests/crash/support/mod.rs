@@ -3,6 +3,7 @@
 pub(crate) mod chance;
 pub(crate) mod check;
 pub(crate) mod clock;
+pub(crate) mod judging;
 pub(crate) mod model;
 pub(crate) mod operations;
 pub(crate) mod outcomes;

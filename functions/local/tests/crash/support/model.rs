@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use domain::ids::OrgId;
+use domain::time::Clock;
 use learning::services::{OrgConfig, OrgServices, OrgServicesError};
 use llm::embedding::EmbedError;
 use llm::providers::ModelRole;
@@ -14,6 +15,8 @@ use runtime::Orgs;
 use serde_json::json;
 use store::StoredVector;
 use tokio::sync::Notify;
+
+use super::judging::JudgeLog;
 
 /// What the model does with a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub(crate) struct Script {
     asked: Mutex<Vec<String>>,
     holding: Notify,
     released: Notify,
+    /// What the judges of sessions did.
+    pub(crate) judges: JudgeLog,
 }
 
 impl Script {
@@ -72,6 +77,7 @@ impl Script {
 pub(crate) struct ScriptedOrgs {
     pub(crate) orgs: Arc<Orgs>,
     pub(crate) script: Arc<Script>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 #[async_trait]
@@ -81,7 +87,8 @@ impl OrgServices for ScriptedOrgs {
     }
 
     async fn chat(&self, _: &OrgId, _: ModelRole) -> Result<Arc<dyn ChatModel>, OrgServicesError> {
-        Ok(Arc::new(ScriptedChat(Arc::clone(&self.script))))
+        let clock = Arc::clone(&self.clock);
+        Ok(Arc::new(ScriptedChat { script: Arc::clone(&self.script), clock }))
     }
 
     async fn chat_named(
@@ -106,24 +113,30 @@ impl OrgServices for ScriptedOrgs {
     }
 }
 
-struct ScriptedChat(Arc<Script>);
+struct ScriptedChat {
+    script: Arc<Script>,
+    clock: Arc<dyn Clock>,
+}
 
 #[async_trait]
 impl ChatModel for ScriptedChat {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
         let text: String = request.messages.iter().map(|message| message.text()).collect();
-        self.0.asked.lock().unwrap().push(request.purpose.to_owned());
-        match self.0.mood(&text) {
+        self.script.asked.lock().unwrap().push(request.purpose.to_owned());
+        match self.script.mood(&text) {
             None => {}
             Some(Mood::Fail) => {
                 return Err(ChatError::Overloaded { retry_after: None, detail: "scripted".to_owned() });
             }
             Some(Mood::Panic) => panic!("scripted panic of the model"),
             Some(Mood::Hold) => {
-                let released = self.0.released.notified();
-                self.0.holding.notify_one();
+                let released = self.script.released.notified();
+                self.script.holding.notify_one();
                 released.await;
             }
+        }
+        if request.purpose == "agent_success_evaluation" {
+            self.script.judges.think(&text, || self.clock.now()).await;
         }
         Ok(respond(request.purpose, &text))
     }
@@ -174,6 +187,9 @@ fn respond(purpose: &str, text: &str) -> ChatResponse {
                 .to_string(),
         ),
         "memory_reflection" => answer(&revisions(text).to_string()),
+        "agent_success_evaluation" => {
+            answer(&json!({ "is_success": true, "number_of_correction_per_session": 0 }).to_string())
+        }
         "tagging" => answer(&json!({ "tags": ["tagged"] }).to_string()),
         _ => answer("true"),
     }

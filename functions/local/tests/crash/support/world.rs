@@ -16,6 +16,7 @@ use http::StatusCode;
 use http_body_util::BodyExt;
 use learning::services::Ids;
 use retrospect::cloud::hub::Hub;
+use retrospect::cloud::scheduler::LocalScheduler;
 use retrospect::cloud::template::Cloud;
 use retrospect::data_dir::DataDir;
 use retrospect::deployment::{Data, Deployment, Options};
@@ -98,7 +99,11 @@ impl World {
             random: Arc::new(random),
         };
         let mut app = App::new(self.deployment.app.settings.clone(), world);
-        let scripted = ScriptedOrgs { orgs: Arc::clone(&app.orgs), script: Arc::clone(&self.script) };
+        let scripted = ScriptedOrgs {
+            orgs: Arc::clone(&app.orgs),
+            script: Arc::clone(&self.script),
+            clock: Arc::clone(&self.clock),
+        };
         Arc::get_mut(&mut app).unwrap().services.orgs = Arc::new(scripted);
         Process {
             router: api::router(Arc::clone(&app)),
@@ -109,6 +114,17 @@ impl World {
             aggregate_queue: self.aggregate_queue.clone(),
             doubles: Arc::default(),
         }
+    }
+
+    /// The timers.
+    pub(crate) fn timers(&self) -> &LocalScheduler {
+        self.deployment.scheduler()
+    }
+
+    /// Sends the messages of timers whose time has come, and of those that go off early.
+    pub(crate) fn fire_timers(&self, is_early: impl Fn(&str) -> bool) {
+        self.deployment.fire_timers_if(is_early);
+        self.deployment.fire_timers();
     }
 
     /// Completes when the process is dead; looked at whenever anything else in this task moves.
