@@ -14,6 +14,7 @@ mod profiles;
 mod provenance;
 mod publish;
 mod requests;
+mod retrieved_learning;
 mod review;
 mod search;
 mod select;
@@ -31,7 +32,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 60] = [
+pub const ROUTES: [(&str, &str); 61] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -92,6 +93,7 @@ pub const ROUTES: [(&str, &str); 60] = [
     ("POST", "/api/manual_playbook_generation"),
     ("GET", "/api/get_operation_status"),
     ("POST", "/api/cancel_operation"),
+    ("POST", "/api/get_retrieved_learning_evaluation_results"),
 ];
 
 /// Whether any method has this path.
@@ -211,6 +213,10 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/manual_playbook_generation", post(operations::generate_playbooks))
         .route("/api/get_operation_status", get(operations::get_operation_status))
         .route("/api/cancel_operation", post(operations::cancel_operation))
+        .route(
+            "/api/get_retrieved_learning_evaluation_results",
+            post(retrieved_learning::get_retrieved_learning_evaluation_results),
+        )
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

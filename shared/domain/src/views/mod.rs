@@ -2,6 +2,7 @@
 //! empty lists and texts are not; the order of the members is part of the contract.
 
 mod answers;
+mod judging;
 mod operations;
 mod playbooks;
 mod profiles;
@@ -17,6 +18,7 @@ pub use answers::{
     DeletedAnswer, ExperimentAssignment, InteractionsAnswer, InvalidateCacheAnswer, MyConfigAnswer,
     ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
+pub use judging::RetrievedLearningResultsAnswer;
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, ProfileView};
