@@ -154,34 +154,47 @@ async fn a_request_during_the_judgement_makes_it_stale_and_it_is_judged_again() 
     assert_eq!(listed(&process).await, MANY + 4, "that of the request in between is among them");
 }
 
+/// Runs until the judges think, and changes the session meanwhile; then they answer.
+async fn publish_while_held(
+    world: &World,
+    process: &Process,
+    mut run: std::pin::Pin<&mut impl Future<Output = Result<RetrievedOutcome, RetrievedError>>>,
+    request_id: &str,
+) {
+    tokio::select! {
+        biased;
+        _ = &mut run => panic!("it is held"),
+        () = world.script.held() => {}
+    }
+    // Both judges were held: the second one left word as well.
+    tokio::select! {
+        biased;
+        () = world.script.held() => {}
+        () = std::future::ready(()) => {}
+    }
+    publish(process, request_id, &names(1)).await;
+    world.script.release();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_session_that_changes_under_every_attempt_is_left_pending_with_its_verdicts_of_before() {
     let world = World::new();
-    let process = changed(&world).await;
+    let process = world.start();
+    // Few enough for one question to each judge.
+    add_profiles(&process, &names(3)).await;
+    publish(&process, "r1", &names(3)).await;
+    assert_eq!(status(&process).await, Status::Complete);
+    publish(&process, "r2", &names(3)).await;
     world.script.on("\"learning_ref\"", Mood::Hold);
     let mut run = std::pin::pin!(judge(&process, None));
-    for request in ["r3", "r4"] {
-        tokio::select! {
-            biased;
-            _ = &mut run => panic!("it is held"),
-            () = world.script.held() => {}
-        }
-        publish(&process, request, &names(1)).await;
-        world.script.release();
-        world.script.on("\"learning_ref\"", Mood::Hold);
-        // The first questions are answered, and those after them are held again.
-        tokio::task::yield_now().await;
-    }
-    let outcome = tokio::select! {
-        biased;
-        outcome = &mut run => outcome.unwrap(),
-        () = world.script.held() => { world.script.release(); run.await.unwrap() }
-    };
+    publish_while_held(&world, &process, run.as_mut(), "r3").await;
+    world.script.on("\"learning_ref\"", Mood::Hold);
+    publish_while_held(&world, &process, run.as_mut(), "r4").await;
+    let outcome = run.await.unwrap();
     assert_eq!((outcome.status, outcome.error_type.as_deref()), (Status::Pending, Some("stale_snapshot")));
     assert_eq!(listed(&process).await, 3);
-    world.script.calm();
     assert_eq!(status(&process).await, Status::Complete);
-    assert_eq!(listed(&process).await, MANY + 5);
+    assert_eq!(listed(&process).await, 8);
 }
 
 #[tokio::test(start_paused = true)]
