@@ -105,7 +105,7 @@ pub use requests::{
     interaction_id, split_interaction_id,
 };
 pub use retrieved_learning::{
-    RetrievedLearningCommit, RetrievedLearningCommitError, RetrievedLearningRecord, ROWS_PER_TRANSACTION,
+    ROWS_PER_TRANSACTION, RetrievedLearningCommit, RetrievedLearningCommitError, RetrievedLearningRecord,
 };
 pub use retrieved_learning_lists::RetrievedLearningFilter;
 pub use retry::{ATTEMPTS_MAX, Retries};

@@ -141,10 +141,8 @@ impl Store {
                 let version = Expression::default()
                     .condition(format!("{VERSION} = :seen"))
                     .value(":seen", number(commit.session_version));
-                let checked =
-                    transaction.check(self, &keys.session(&commit.state.session_id), version);
-                let state =
-                    transaction.update(self, &keys.retrieved_state(&session), update.clone());
+                let checked = transaction.check(self, &keys.session(&commit.state.session_id), version);
+                let state = transaction.update(self, &keys.retrieved_state(&session), update.clone());
                 for row in last {
                     transaction.put(self, row_item(keys, &session, commit.state.generation, row)?);
                 }
@@ -260,13 +258,13 @@ impl Store {
 
 /// The user is there and not being erased.
 fn not_barred() -> Expression {
-    Expression::default()
-        .condition(format!("attribute_exists({COUNT}) AND attribute_not_exists({BARRIER})"))
+    Expression::default().condition(format!("attribute_exists({COUNT}) AND attribute_not_exists({BARRIER})"))
 }
 
 /// As [`not_barred`], and nothing of the user was deleted since.
 fn as_read(purge_epoch: i64) -> Expression {
-    let absent = if purge_epoch == 0 { format!("attribute_not_exists({PURGE_EPOCH}) OR ") } else { String::new() };
+    let absent =
+        if purge_epoch == 0 { format!("attribute_not_exists({PURGE_EPOCH}) OR ") } else { String::new() };
     Expression::default()
         .condition(format!(
             "attribute_exists({COUNT}) AND attribute_not_exists({BARRIER}) AND ({absent}{PURGE_EPOCH} = :purged)"

@@ -213,8 +213,7 @@ impl Store {
         ids: &[ProfileId],
     ) -> Result<Vec<UserProfile>, StoreError> {
         let owners = self.owners_of_profiles(org, ids).await?;
-        let keys: Vec<Key> =
-            owners.iter().map(|(id, user)| UserKeys { org, user }.profile(id)).collect();
+        let keys: Vec<Key> = owners.iter().map(|(id, user)| UserKeys { org, user }.profile(id)).collect();
         let rows = self.visible_rows_by_keys(&keys).await?;
         rows.iter().map(|row| Ok(ProfileRow::from_item(row)?.profile)).collect()
     }

@@ -69,7 +69,9 @@ async fn status(process: &Process) -> Status {
 /// How many verdicts are in force, by each way of reading them; none twice.
 async fn listed(process: &Process) -> usize {
     let mut counts = Vec::new();
-    for filter in [json!({}), json!({ "user_id": USER }), json!({ "session_id": SESSION }), json!({ "start_time": 0 })] {
+    for filter in
+        [json!({}), json!({ "user_id": USER }), json!({ "session_id": SESSION }), json!({ "start_time": 0 })]
+    {
         let mut body = filter;
         body["limit"] = json!(1_000);
         let answer = call(process, "/api/get_retrieved_learning_evaluation_results", &body).await;

@@ -41,9 +41,9 @@ impl Judges {
             Scripted::json(&json!({ "verdicts": refs.iter().map(|one| verdict(one)).collect::<Vec<_>>() }))
         };
         match name {
-            "retrieved_learning_relevance" if failing & NO_RELEVANCE == 0 => verdicts(&|one| {
-                json!({ "learning_ref": one, "is_relevant": true, "relevance_reason": format!("about {one}") })
-            }),
+            "retrieved_learning_relevance" if failing & NO_RELEVANCE == 0 => verdicts(
+                &|one| json!({ "learning_ref": one, "is_relevant": true, "relevance_reason": format!("about {one}") }),
+            ),
             "retrieved_learning_impact" if failing & NO_IMPACT == 0 => verdicts(&|one| {
                 json!({
                     "learning_ref": one, "impact": "positive", "impact_reason": format!("by {one}"),
@@ -101,13 +101,21 @@ async fn add_playbook(caller: &Caller, user: &str) {
     caller.ok("/api/add_user_playbook", &json!({ "user_playbooks": [row] })).await;
 }
 
-async fn judge_through(site: &Site, org: &str, user: &str, session: &str, through: Option<&str>) -> RetrievedOutcome {
+async fn judge_through(
+    site: &Site,
+    org: &str,
+    user: &str,
+    session: &str,
+    through: Option<&str>,
+) -> RetrievedOutcome {
     let org: OrgId = org.parse().unwrap();
     let user = UserHash::of(&UserId::new(user).unwrap());
     let session = SessionId::new(session).unwrap();
     let through = through.map(|id| RequestId::new(id).unwrap());
     let keys = UserKeys { org: &org, user: &user };
-    evaluate_retrieved_learnings(&site.deployment.app.services, &keys, &session, through.as_ref()).await.unwrap()
+    evaluate_retrieved_learnings(&site.deployment.app.services, &keys, &session, through.as_ref())
+        .await
+        .unwrap()
 }
 
 async fn judge(site: &Site, user: &str, session: &str) -> RetrievedOutcome {
@@ -128,7 +136,13 @@ async fn a_verdict_is_listed_with_every_member_absent_ones_as_null() {
     let (site, server, _) = judged_site().await;
     add_profiles(&site.acme, "ana", &["p1"]).await;
     add_playbook(&site.acme, "ana").await;
-    let learnings = [("profile", "p1"), ("user_playbook", "1"), ("profile", "p1"), ("profile", "gone"), ("agent_playbook", "9")];
+    let learnings = [
+        ("profile", "p1"),
+        ("user_playbook", "1"),
+        ("profile", "p1"),
+        ("profile", "gone"),
+        ("agent_playbook", "9"),
+    ];
     site.acme.publish(&request("ana", "s1", "r1", &learnings)).await;
     let outcome = judge(&site, "ana", "s1").await;
     assert_eq!((outcome.status, outcome.resolvable_count, outcome.committed_count), (Status::Complete, 2, 2));
@@ -210,7 +224,11 @@ async fn a_session_without_learnings_and_one_whose_learnings_are_gone_have_no_ve
     assert_eq!(gone.await.status, 200);
     site.acme.publish(&request("ana", "s2", "r3", &[])).await;
     assert_eq!(judge(&site, "ana", "s2").await.status, Status::NotApplicable);
-    assert_eq!(results(&site.acme, &json!({})).await, Vec::<Value>::new(), "the verdict went with its session's set");
+    assert_eq!(
+        results(&site.acme, &json!({})).await,
+        Vec::<Value>::new(),
+        "the verdict went with its session's set"
+    );
 }
 
 #[tokio::test]
@@ -238,7 +256,10 @@ async fn one_judge_that_fails_degrades_the_result_and_the_next_run_judges_all_an
     judges.fail(0);
     assert_eq!(judge(&site, "ana", "s1").await.status, Status::Complete);
     let rows = results(&site.acme, &json!({})).await;
-    assert_eq!((rows.len(), &rows[0]["impact"], &rows[0]["is_relevant"]), (1, &json!("positive"), &json!(true)));
+    assert_eq!(
+        (rows.len(), &rows[0]["impact"], &rows[0]["is_relevant"]),
+        (1, &json!("positive"), &json!(true))
+    );
 }
 
 #[tokio::test]
@@ -314,7 +335,10 @@ async fn verdicts_are_filtered_by_user_session_and_time_in_the_order_of_each() {
     let cases = [
         // By the beginning of the session.
         (json!({}), vec!["bob-2", "ana-2", "bob-1", "ana-1"]),
-        (json!({ "user_id": null, "session_id": null, "start_time": null, "end_time": null }), vec!["bob-2", "ana-2", "bob-1", "ana-1"]),
+        (
+            json!({ "user_id": null, "session_id": null, "start_time": null, "end_time": null }),
+            vec!["bob-2", "ana-2", "bob-1", "ana-1"],
+        ),
         (json!({ "limit": 1 }), vec!["bob-2"]),
         (json!({ "limit": 3 }), vec!["bob-2", "ana-2", "bob-1"]),
         (json!({ "user_id": "ana" }), vec!["ana-2", "ana-1"]),
@@ -331,7 +355,10 @@ async fn verdicts_are_filtered_by_user_session_and_time_in_the_order_of_each() {
         (json!({ "end_time": at(4_000) }), vec!["bob-2", "ana-2", "bob-1"]),
         (json!({ "end_time": at(3_999) }), vec!["bob-1"]),
         (json!({ "start_time": at(3_000), "end_time": at(4_000), "user_id": "ana" }), vec!["ana-2"]),
-        (json!({ "start_time": at(3_000), "end_time": at(5_000), "session_id": "s1" }), vec!["ana-1", "bob-1"]),
+        (
+            json!({ "start_time": at(3_000), "end_time": at(5_000), "session_id": "s1" }),
+            vec!["ana-1", "bob-1"],
+        ),
         (json!({ "start_time": at(3_000), "user_id": "bob", "session_id": "s1" }), vec!["bob-1"]),
     ];
     for (body, expected) in cases {

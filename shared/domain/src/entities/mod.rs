@@ -17,8 +17,8 @@ pub use lifecycle::{PlaybookStatus, ProfileTimeToLive, Status};
 pub use playbook::{AgentPlaybook, BlockingIssue, BlockingIssueKind, UserPlaybook};
 pub use profile::UserProfile;
 pub use retrieved_learning::{
-    DiagnosisCategory, LearningImpact, PlaybookDiagnosis, RetrievedLearningDiagnostics, RetrievedLearningKind,
-    RetrievedLearningResult, RetrievedLearningState,
+    DiagnosisCategory, LearningImpact, PlaybookDiagnosis, RetrievedLearningDiagnostics,
+    RetrievedLearningKind, RetrievedLearningResult, RetrievedLearningState,
 };
 
 /// Numbers of a vector on the wire; shorter ones are padded with zeros.

@@ -32,7 +32,9 @@ impl RetrievedLearningKind {
     /// Reads a kind; `None` for any other word.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Profile, Self::UserPlaybook, Self::AgentPlaybook].into_iter().find(|kind| kind.as_str() == text)
+        [Self::Profile, Self::UserPlaybook, Self::AgentPlaybook]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
     }
 }
 

@@ -75,8 +75,7 @@ impl Judges<'_> {
             asked.chunks(CHUNK_LEARNINGS).map(|asked| Chunk::of(asked, &lines)).collect();
         // Boxed: the questions are of two types.
         let questions = chunks.iter().enumerate().flat_map(|(number, chunk)| {
-            type Question<'q> =
-                std::pin::Pin<Box<dyn Future<Output = (usize, Answered)> + Send + 'q>>;
+            type Question<'q> = std::pin::Pin<Box<dyn Future<Output = (usize, Answered)> + Send + 'q>>;
             let relevance: Question<'_> =
                 Box::pin(async move { (number, Answered::Relevance(self.relevance(chunk).await)) });
             let impact: Question<'_> =
@@ -94,7 +93,8 @@ impl Judges<'_> {
     }
 
     async fn relevance(&self, chunk: &Chunk<'_>) -> Option<RelevanceAnswer> {
-        let variables = [("interactions", chunk.transcript.as_str()), ("learnings", chunk.learnings.as_str())];
+        let variables =
+            [("interactions", chunk.transcript.as_str()), ("learnings", chunk.learnings.as_str())];
         let check = |answer: &RelevanceAnswer| {
             check_refs(&chunk.refs, answer.verdicts.iter().map(|verdict| verdict.learning_ref.as_str()))
         };

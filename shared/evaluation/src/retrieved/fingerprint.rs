@@ -29,7 +29,8 @@ fn entry(interaction: &Interaction) -> String {
     let mut refs: Vec<[&str; 2]> = known.map(|one| [one.kind.as_str(), one.learning_id.as_str()]).collect();
     refs.sort_unstable();
     let role = if interaction.role.is_empty() { "User" } else { &interaction.role };
-    let content = learning::formatting::text::first_chars(&interaction.content, FINGERPRINT_CONTENT_CHARS_MAX);
+    let content =
+        learning::formatting::text::first_chars(&interaction.content, FINGERPRINT_CONTENT_CHARS_MAX);
     json!([interaction.interaction_id, refs, role, content]).to_string()
 }
 
@@ -72,14 +73,9 @@ mod tests {
 
     #[test]
     fn the_recorded_session_has_its_recorded_fingerprint() {
-        let session = [
-            interaction(1, &[], "User", "hello é"),
-            interaction(2, &[("profile", "p1")], "Assistant", "hi"),
-        ];
-        assert_eq!(
-            fingerprint(&session),
-            "31261c5cc15c392778766c056a5ab5ca710f4441f9d1db8de673ac3a8f63626a"
-        );
+        let session =
+            [interaction(1, &[], "User", "hello é"), interaction(2, &[("profile", "p1")], "Assistant", "hi")];
+        assert_eq!(fingerprint(&session), "31261c5cc15c392778766c056a5ab5ca710f4441f9d1db8de673ac3a8f63626a");
     }
 
     #[test]
@@ -90,8 +86,14 @@ mod tests {
 
     #[test]
     fn learnings_count_in_any_order_and_unknown_kinds_not_at_all() {
-        let one = [interaction(1, &[("user_playbook", "7"), ("profile", "b"), ("profile", "a")], "User", "x")];
-        let two = [interaction(1, &[("profile", "a"), ("rule", "9"), ("profile", "b"), ("user_playbook", "7")], "User", "x")];
+        let one =
+            [interaction(1, &[("user_playbook", "7"), ("profile", "b"), ("profile", "a")], "User", "x")];
+        let two = [interaction(
+            1,
+            &[("profile", "a"), ("rule", "9"), ("profile", "b"), ("user_playbook", "7")],
+            "User",
+            "x",
+        )];
         assert_eq!(fingerprint(&one), fingerprint(&two));
         assert_ne!(fingerprint(&one), fingerprint(&[interaction(1, &[("profile", "a")], "User", "x")]));
     }

@@ -75,7 +75,8 @@ impl Lines {
         };
         for index in (0..self.lines.len()).flat_map(nearest) {
             // What marks a gap takes its room too.
-            let needed = tokens.get(index).map_or(usize::MAX, |tokens| tokens + estimated_tokens(TRUNCATION_MARK) + 1);
+            let needed =
+                tokens.get(index).map_or(usize::MAX, |tokens| tokens + estimated_tokens(TRUNCATION_MARK) + 1);
             if is_shown.get(index) == Some(&false) && needed <= room {
                 is_shown[index] = true;
                 room -= needed;

@@ -10,9 +10,7 @@ use store::{RetrievedLearningCommit, RetrievedLearningCommitError as CommitError
 use super::ask::{Judges, Verdict, Verdicts};
 use super::resolve::{Learning, resolve};
 use super::snapshot::{Candidate, Snapshot};
-use super::{
-    ATTEMPTS_PER_RUN, EVALUATION_VERSION, JUDGE_TIME_MAX_MS, RetrievedError, RetrievedOutcome,
-};
+use super::{ATTEMPTS_PER_RUN, EVALUATION_VERSION, JUDGE_TIME_MAX_MS, RetrievedError, RetrievedOutcome};
 
 /// Times that a commit is tried on the same judgement, when other requests came in that do not concern it.
 const COMMITS_PER_ATTEMPT: usize = 3;

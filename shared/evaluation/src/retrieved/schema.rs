@@ -97,7 +97,8 @@ pub fn check_refs<'a>(asked: &[String], answered: impl Iterator<Item = &'a str>)
         }
     }
     let missing: Vec<&str> = asked.difference(&seen).copied().collect();
-    let faults = [("without a verdict", missing), ("judged more than once", twice), ("never asked about", unknown)];
+    let faults =
+        [("without a verdict", missing), ("judged more than once", twice), ("never asked about", unknown)];
     let named = |(fault, refs): &(&str, Vec<&str>)| {
         (!refs.is_empty()).then(|| format!("{fault}: {}", refs[..refs.len().min(NAMED_MAX)].join(", ")))
     };

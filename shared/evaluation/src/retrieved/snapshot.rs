@@ -82,9 +82,8 @@ impl Snapshot {
             let to = (from + POSITIONS_PER_READ).min(record.last_position + 1);
             let page = store.documents(keys, from, to).await?;
             let is_new = |document: &RequestDocument| document.first_position >= from;
-            documents.extend(
-                page.into_iter().filter(|one| is_new(one) && one.request.session_id == *session),
-            );
+            documents
+                .extend(page.into_iter().filter(|one| is_new(one) && one.request.session_id == *session));
             from = to;
         }
         documents.sort_by(|left, right| order(left).cmp(&order(right)));
@@ -201,7 +200,8 @@ mod tests {
     fn attachments_have_their_limit_repeats_included() {
         for many in [ATTACHMENTS_MAX - 1, ATTACHMENTS_MAX, ATTACHMENTS_MAX + 1] {
             let session = snapshot((0..many).map(|n| (n as i64 / 500, "same".to_owned())));
-            let expected = if many > ATTACHMENTS_MAX { Err(TooMany::Attachments) } else { Ok(many.div_ceil(500)) };
+            let expected =
+                if many > ATTACHMENTS_MAX { Err(TooMany::Attachments) } else { Ok(many.div_ceil(500)) };
             assert_eq!(session.candidates().map(|found| found.len()), expected, "{many}");
         }
     }

@@ -63,9 +63,7 @@ fn relevance(refs: &[&str]) -> String {
 }
 
 fn impact(refs: &[&str], diagnosis: &Value) -> String {
-    let verdict = |one: &&str| {
-        json!({"learning_ref": one, "impact": "negative", "impact_reason": "i", "diagnosis": diagnosis})
-    };
+    let verdict = |one: &&str| json!({"learning_ref": one, "impact": "negative", "impact_reason": "i", "diagnosis": diagnosis});
     json!({ "verdicts": refs.iter().map(verdict).collect::<Vec<_>>() }).to_string()
 }
 
@@ -80,7 +78,8 @@ async fn judged(answers: &[&str]) -> (Verdicts, usize) {
 
 #[tokio::test]
 async fn both_judges_are_asked_about_every_learning() {
-    let diagnosis = json!({"category": "application_failure", "reason": "ignored", "evidence_interaction_ids": [2, 2]});
+    let diagnosis =
+        json!({"category": "application_failure", "reason": "ignored", "evidence_interaction_ids": [2, 2]});
     let (verdicts, calls) =
         judged(&[&relevance(&[PROFILE, PLAYBOOK]), &impact(&[PLAYBOOK, PROFILE], &diagnosis)]).await;
     assert_eq!(calls, 2);
@@ -146,7 +145,8 @@ fn a_diagnosis_is_kept_within_its_bounds_and_rests_on_the_session_only() {
     };
     let in_session = |id: i64| id <= 100;
     for chars in [DIAGNOSIS_CHARS_MAX - 1, DIAGNOSIS_CHARS_MAX, DIAGNOSIS_CHARS_MAX + 1] {
-        let kept = kept_diagnosis(Kind::AgentPlaybook, answer("é".repeat(chars), vec![]), in_session).unwrap();
+        let kept =
+            kept_diagnosis(Kind::AgentPlaybook, answer("é".repeat(chars), vec![]), in_session).unwrap();
         assert_eq!(kept.reason.chars().count(), chars.min(DIAGNOSIS_CHARS_MAX));
     }
     for many in [EVIDENCE_MAX - 1, EVIDENCE_MAX, EVIDENCE_MAX + 1] {

@@ -25,34 +25,80 @@ const SHARED_WORDS_MIN: usize = 1;
 
 /// Beginnings of turns by which users reject, correct or redirect.
 const REJECTIONS: [&str; 16] = [
-    "no,", "no.", "no!", "nope", "wrong", "that's wrong", "that is wrong", "that's not", "that is not",
-    "not what i", "incorrect", "i said", "i meant", "actually,", "違う", "違います",
+    "no,",
+    "no.",
+    "no!",
+    "nope",
+    "wrong",
+    "that's wrong",
+    "that is wrong",
+    "that's not",
+    "that is not",
+    "not what i",
+    "incorrect",
+    "i said",
+    "i meant",
+    "actually,",
+    "違う",
+    "違います",
 ];
 /// The same anywhere in a turn.
 const COMPLAINTS: [&str; 12] = [
-    "doesn't work", "does not work", "didn't work", "did not work", "still not working", "that's not what i",
-    "that is not what i", "you got it wrong", "is wrong", "not helpful", "useless", "役に立た",
+    "doesn't work",
+    "does not work",
+    "didn't work",
+    "did not work",
+    "still not working",
+    "that's not what i",
+    "that is not what i",
+    "you got it wrong",
+    "is wrong",
+    "not helpful",
+    "useless",
+    "役に立た",
 ];
 /// Words by which an agent owns up to having failed.
 const FAILURES: [&str; 9] = [
-    "i was unable to", "i am unable to", "i'm unable to", "i could not", "i couldn't", "i can't do that",
-    "i cannot do that", "unfortunately, i", "できませんでした",
+    "i was unable to",
+    "i am unable to",
+    "i'm unable to",
+    "i could not",
+    "i couldn't",
+    "i can't do that",
+    "i cannot do that",
+    "unfortunately, i",
+    "できませんでした",
 ];
 /// Words by which an agent says that a system failed.
 const OUTAGES: [&str; 8] = [
-    "internal error", "system error", "timed out", "time-out", "timeout", "service is unavailable", "outage",
+    "internal error",
+    "system error",
+    "timed out",
+    "time-out",
+    "timeout",
+    "service is unavailable",
+    "outage",
     "システムエラー",
 ];
 /// Words by which users demand a human, or agents hand over to one.
 const ESCALATIONS: [&str; 10] = [
-    "speak to a human", "talk to a human", "speak to a person", "talk to a person", "speak to an agent",
-    "real person", "human agent", "your manager", "transferring you to", "担当者",
+    "speak to a human",
+    "talk to a human",
+    "speak to a person",
+    "talk to a person",
+    "speak to an agent",
+    "real person",
+    "human agent",
+    "your manager",
+    "transferring you to",
+    "担当者",
 ];
 /// Words that are in every text.
 const COMMON: [&str; 40] = [
-    "the", "and", "for", "with", "that", "this", "when", "what", "which", "who", "how", "you", "your", "are", "was",
-    "were", "has", "have", "had", "not", "but", "from", "they", "them", "their", "user", "likes", "like", "asks",
-    "asked", "asking", "always", "never", "should", "can", "will", "would", "about", "use", "one",
+    "the", "and", "for", "with", "that", "this", "when", "what", "which", "who", "how", "you", "your", "are",
+    "was", "were", "has", "have", "had", "not", "but", "from", "they", "them", "their", "user", "likes",
+    "like", "asks", "asked", "asking", "always", "never", "should", "can", "will", "would", "about", "use",
+    "one",
 ];
 
 /// One turn.
@@ -79,7 +125,9 @@ impl Turn<'_> {
     }
 
     fn has_failed_call(&self) -> bool {
-        let is_bad = |status: &str| ["error", "failed", "failure", "timeout"].iter().any(|bad| status.starts_with(bad));
+        let is_bad = |status: &str| {
+            ["error", "failed", "failure", "timeout"].iter().any(|bad| status.starts_with(bad))
+        };
         self.text.contains(TOOL_CALL) && self.text.split("), status: ").skip(1).any(is_bad)
     }
 }
@@ -95,16 +143,24 @@ pub(super) fn judge_session(prompt: &Prompt) -> Result<Value, ChatError> {
     let corrections = turns.iter().skip(first_answer).filter(|turn| turn.rejects()).count();
     let last_word = |is_agent: bool| turns.iter().rposition(|turn| turn.is_by_agent() == is_agent);
     let (user, agent) = (last_word(false), last_word(true));
-    let rejected = user.filter(|at| *at > first_answer && Some(*at) > agent).is_some_and(|at| turns[at].rejects());
+    let rejected =
+        user.filter(|at| *at > first_answer && Some(*at) > agent).is_some_and(|at| turns[at].rejects());
     let gave_up = agent.filter(|at| Some(*at) > user).is_some_and(|at| {
         turns[at].says_any(&FAILURES) || turns[at].says_any(&OUTAGES) || turns[at].has_failed_call()
     });
     let system = agent.is_some_and(|at| turns[at].says_any(&OUTAGES) || turns[at].has_failed_call());
     let (failure_type, failure_reason) = match (rejected, gave_up, system) {
         (false, false, _) => (Value::Null, Value::Null),
-        (_, true, true) => (json!("system_error"), json!("The last turn of the agent reports a failure of a tool or system.")),
-        (true, _, _) => (json!("wrong_answer"), json!("The last turn of the user rejects the agent's answer.")),
-        (false, true, false) => (json!("wrong_answer"), json!("The last turn of the agent says that it could not do it.")),
+        (_, true, true) => (
+            json!("system_error"),
+            json!("The last turn of the agent reports a failure of a tool or system."),
+        ),
+        (true, _, _) => {
+            (json!("wrong_answer"), json!("The last turn of the user rejects the agent's answer."))
+        }
+        (false, true, false) => {
+            (json!("wrong_answer"), json!("The last turn of the agent says that it could not do it."))
+        }
     };
     Ok(json!({
         "is_success": !rejected && !gave_up,
@@ -216,7 +272,12 @@ fn words(text: &str) -> BTreeSet<String> {
     for part in parts {
         if part.is_ascii() {
             if part.len() >= WORD_CHARS_MIN && !COMMON.contains(&part) {
-                found.insert(part.strip_suffix('s').filter(|stem| stem.len() >= WORD_CHARS_MIN).unwrap_or(part).to_owned());
+                found.insert(
+                    part.strip_suffix('s')
+                        .filter(|stem| stem.len() >= WORD_CHARS_MIN)
+                        .unwrap_or(part)
+                        .to_owned(),
+                );
             }
         } else {
             let chars: Vec<char> = part.chars().collect();

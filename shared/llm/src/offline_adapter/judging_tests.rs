@@ -12,20 +12,65 @@ fn session(turns: &[(&str, &str)]) -> Value {
     judge_session(&Prompt::of(&ChatRequest::new("x", vec![Message::user(text)]))).unwrap()
 }
 
+/// Turns, and of the verdict on them: success, failure type, corrections, escalation.
+type Row<'a> = (&'a [(&'a str, &'a str)], bool, Value, u64, bool);
+
 #[test]
 fn a_session_is_judged_by_its_last_word() {
-    let table: [(&[(&str, &str)], bool, Value, u64, bool); 9] = [
+    let table: [Row<'_>; 9] = [
         (&[("User", "Which tea?"), ("Assistant", "Green tea.")], true, Value::Null, 0, false),
-        (&[("User", "Which tea?"), ("Assistant", "Coffee."), ("User", "No, tea!"), ("Assistant", "Green tea.")], true, Value::Null, 1, false),
-        (&[("User", "Which tea?"), ("Assistant", "Coffee."), ("User", "No, I want tea")], false, json!("wrong_answer"), 1, false),
-        (&[("User", "No, wait. Which tea?"), ("Assistant", "Green tea.")], true, Value::Null, 0, false),
-        (&[("User", "Book it"), ("Assistant", "I'm unable to book that.")], false, json!("wrong_answer"), 0, false),
-        (&[("User", "Book it"), ("Assistant", "[used tool: book({}), status: error] Sorry.")], false, json!("system_error"), 0, false),
         (
-            &[("User", "Book it"), ("Assistant", "[used tool: book({}), status: error] Again."), ("Assistant", "[used tool: book({})] Booked.")],
-            true, Value::Null, 0, false,
+            &[
+                ("User", "Which tea?"),
+                ("Assistant", "Coffee."),
+                ("User", "No, tea!"),
+                ("Assistant", "Green tea."),
+            ],
+            true,
+            Value::Null,
+            1,
+            false,
         ),
-        (&[("User", "Book it"), ("Assistant", "The service is unavailable.")], false, json!("system_error"), 0, false),
+        (
+            &[("User", "Which tea?"), ("Assistant", "Coffee."), ("User", "No, I want tea")],
+            false,
+            json!("wrong_answer"),
+            1,
+            false,
+        ),
+        (&[("User", "No, wait. Which tea?"), ("Assistant", "Green tea.")], true, Value::Null, 0, false),
+        (
+            &[("User", "Book it"), ("Assistant", "I'm unable to book that.")],
+            false,
+            json!("wrong_answer"),
+            0,
+            false,
+        ),
+        (
+            &[("User", "Book it"), ("Assistant", "[used tool: book({}), status: error] Sorry.")],
+            false,
+            json!("system_error"),
+            0,
+            false,
+        ),
+        (
+            &[
+                ("User", "Book it"),
+                ("Assistant", "[used tool: book({}), status: error] Again."),
+                ("Assistant", "[used tool: book({})] Booked."),
+            ],
+            true,
+            Value::Null,
+            0,
+            false,
+        ),
+        (
+            &[("User", "Book it"), ("Assistant", "The service is unavailable.")],
+            false,
+            json!("system_error"),
+            0,
+            false,
+        ),
         (&[("User", "I want to talk to a human"), ("Assistant", "Of course.")], true, Value::Null, 0, true),
     ];
     for (turns, is_success, failure_type, corrections, is_escalated) in table {
@@ -54,7 +99,10 @@ fn learned(content: &str, answer: &str, reaction: &str) -> (Value, Value) {
          [interaction_id=3] User: {reaction}\n</conversation>\n<learnings>\n{learnings:#}\n</learnings>\nGo."
     );
     let prompt = Prompt::of(&ChatRequest::new("x", vec![Message::user(text)]));
-    (judge_relevance(&prompt).unwrap()["verdicts"][0].clone(), judge_impact(&prompt).unwrap()["verdicts"][0].clone())
+    (
+        judge_relevance(&prompt).unwrap()["verdicts"][0].clone(),
+        judge_impact(&prompt).unwrap()["verdicts"][0].clone(),
+    )
 }
 
 #[test]

@@ -28,12 +28,8 @@ impl UserKeys<'_> {
 
     /// A verdict on a learning: one for each interaction, kind and id within an attempt.
     pub(crate) fn retrieved_row(&self, session: &str, generation: i64, row: &RetrievedLearningResult) -> Key {
-        let which = format!(
-            "{}\0{}\0{}",
-            row.interaction_id.unwrap_or_default(),
-            row.kind.as_str(),
-            row.learning_id
-        );
+        let which =
+            format!("{}\0{}\0{}", row.interaction_id.unwrap_or_default(), row.kind.as_str(), row.learning_id);
         let name = &hash_hex(&which)[..EVALUATION_HASH_CHARS];
         Key::new(self.partition(), format!("{}{name}", Self::retrieved_rows_of(session, generation)))
     }

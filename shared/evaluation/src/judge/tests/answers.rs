@@ -45,7 +45,10 @@ async fn a_verdict_is_read_whatever_stands_around_it() {
         assert_eq!(calls, 1, "{text}");
         assert!(!verdict.is_success && verdict.is_escalated, "{text}");
         assert_eq!(verdict.failure_type, Some(FailureType::WrongAnswer), "{text}");
-        assert_eq!((verdict.failure_reason.as_deref(), verdict.number_of_correction_per_session), (Some("x"), 2));
+        assert_eq!(
+            (verdict.failure_reason.as_deref(), verdict.number_of_correction_per_session),
+            (Some("x"), 2)
+        );
     }
 }
 
@@ -53,9 +56,14 @@ async fn a_verdict_is_read_whatever_stands_around_it() {
 async fn what_is_left_out_has_its_default() {
     let (verdict, calls) = judged(&[SUCCESS]).await;
     let verdict = verdict.unwrap();
-    assert_eq!((calls, verdict.is_escalated, verdict.failure_type, verdict.failure_reason), (1, false, None, None));
+    assert_eq!(
+        (calls, verdict.is_escalated, verdict.failure_type, verdict.failure_reason),
+        (1, false, None, None)
+    );
     for none in ["null", "\"\"", "\"none\"", "\"None\"", "\" null \""] {
-        let text = format!(r#"{{"is_success": true, "failure_type": {none}, "number_of_correction_per_session": 0}}"#);
+        let text = format!(
+            r#"{{"is_success": true, "failure_type": {none}, "number_of_correction_per_session": 0}}"#
+        );
         assert_eq!(judged(&[&text]).await.0.unwrap().failure_type, None, "{none}");
     }
 }
@@ -187,10 +195,7 @@ fn corrections_and_reasons_have_their_bounds() {
 fn the_question_holds_definition_tools_context_and_session_and_no_way_out_of_them() {
     let config = Config {
         agent_context_prompt: Some(" sells tea ".into()),
-        tool_can_use: Some(vec![ToolUse {
-            tool_name: "pay".into(),
-            tool_description: "takes money".into(),
-        }]),
+        tool_can_use: Some(vec![ToolUse { tool_name: "pay".into(), tool_description: "takes money".into() }]),
         agent_success_config: Some(AgentSuccessConfig {
             success_definition_prompt: " tea was sold ".into(),
             ..AgentSuccessConfig::default()

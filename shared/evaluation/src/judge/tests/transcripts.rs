@@ -69,7 +69,10 @@ fn a_session_is_shown_with_its_date_and_everything_that_was_said_and_done() {
     let documents = in_session(
         "chat:7",
         vec![
-            vec![said("System", "be kind"), Interaction { created_at: NOON + 86_400, ..said("User", "a table?") }],
+            vec![
+                said("System", "be kind"),
+                Interaction { created_at: NOON + 86_400, ..said("User", "a table?") },
+            ],
             vec![
                 Interaction {
                     tools_used: vec![tool("book", "error"), tool("tell", "success")],
@@ -112,11 +115,9 @@ fn neither_content_nor_role_nor_session_can_forge_a_turn_or_a_tool_call() {
 
 #[test]
 fn one_content_is_cut_beyond_its_bound() {
-    for (tokens, is_cut) in [
-        (CONTENT_TOKENS_MAX - 1, false),
-        (CONTENT_TOKENS_MAX, false),
-        (CONTENT_TOKENS_MAX + 1, true),
-    ] {
+    for (tokens, is_cut) in
+        [(CONTENT_TOKENS_MAX - 1, false), (CONTENT_TOKENS_MAX, false), (CONTENT_TOKENS_MAX + 1, true)]
+    {
         let shown = lines(vec![said("User", &"abcd".repeat(tokens))]);
         assert_eq!(shown[0].contains(TRUNCATION_MARK), is_cut, "{tokens}");
     }
