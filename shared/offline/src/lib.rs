@@ -5,7 +5,6 @@
 
 pub mod embed;
 mod gate;
-mod judge;
 pub mod merge;
 mod pattern;
 pub mod playbook;
@@ -15,7 +14,6 @@ mod turn;
 
 pub use embed::{EMBEDDING_TOKENS_MAX, OFFLINE_DIMENSIONS, StaticEmbedder, cosine};
 pub use gate::should_run;
-pub use judge::{SessionFailure, SessionVerdict, judge_session};
 pub use merge::{
     Decision, Deduplication, Deletion, DuplicateGroup, PlaybookRow, ProfileRow, SharedRule,
     aggregate_playbooks, consolidate_playbooks, dedupe_profiles,

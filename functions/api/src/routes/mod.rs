@@ -19,6 +19,7 @@ mod provenance;
 mod publish;
 mod regeneration;
 mod requests;
+mod retrieved_learning;
 mod review;
 mod search;
 mod select;
@@ -36,7 +37,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 72] = [
+pub const ROUTES: [(&str, &str); 73] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -109,6 +110,7 @@ pub const ROUTES: [(&str, &str); 72] = [
     ("POST", "/api/retrieval_experiments"),
     ("POST", "/api/retrieval_experiments/stop"),
     ("GET", "/api/retrieval_experiments/{experiment_id}/results"),
+    ("POST", "/api/get_retrieved_learning_evaluation_results"),
 ];
 
 /// Whether any method has this path.
@@ -240,6 +242,10 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/retrieval_experiments", post(experiments::start))
         .route("/api/retrieval_experiments/stop", post(experiments::stop))
         .route("/api/retrieval_experiments/{experiment_id}/results", get(experiments::results))
+        .route(
+            "/api/get_retrieved_learning_evaluation_results",
+            post(retrieved_learning::get_retrieved_learning_evaluation_results),
+        )
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

@@ -20,6 +20,7 @@ mod process;
 mod publish_faults;
 mod reflection;
 mod restart;
+mod retrieved_learning;
 mod simulation;
 mod stalls;
 mod support;

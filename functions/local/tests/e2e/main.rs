@@ -34,6 +34,7 @@ mod provenance;
 mod providers;
 mod reflection;
 mod reproduce_timeout;
+mod retrieved_learning;
 mod reviewing;
 mod script;
 mod searching;

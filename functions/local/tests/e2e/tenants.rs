@@ -53,6 +53,8 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
             | "/api/upgrade_all_user_playbooks"
             | "/api/downgrade_all_user_playbooks",
         ) => Case::Read(json!({})),
+        // What each organisation sees of its own is tested beside the judgement.
+        ("POST", "/api/get_retrieved_learning_evaluation_results") => Case::Read(json!({ "limit": 1_000 })),
         ("POST", "/api/cancel_operation") => Case::Read(json!({ "service_name": mark })),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
@@ -262,6 +264,8 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
         "/api/manual_profile_generation",
         "/api/manual_playbook_generation",
         "/api/cancel_operation",
+        // Nothing was judged.
+        "/api/get_retrieved_learning_evaluation_results",
         // Nothing to change.
         "/api/upgrade_all_profiles",
         "/api/downgrade_all_profiles",

@@ -13,6 +13,7 @@ pub mod playbooks;
 pub mod profiles;
 pub mod provenance;
 pub mod publish;
+pub mod retrieved_learning;
 pub mod review;
 pub mod search;
 pub mod sessions;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::entities::RetrievedLearningResult;
 use crate::judging::RegenerationStatus;
 
 /// `POST /api/evaluations/regenerate`.
@@ -76,5 +77,24 @@ impl GradeAnswer {
             skipped_reason: Some(reason.to_owned()),
             retrieved_learning_status: None,
         }
+    }
+}
+
+/// The answer of `POST /api/get_retrieved_learning_evaluation_results`. Absent members are `null`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RetrievedLearningResultsAnswer {
+    /// Always true.
+    pub success: bool,
+    /// The verdicts.
+    pub results: Vec<RetrievedLearningResult>,
+    /// Nothing to say.
+    pub msg: Option<String>,
+}
+
+impl RetrievedLearningResultsAnswer {
+    /// With these verdicts.
+    #[must_use]
+    pub fn of(results: Vec<RetrievedLearningResult>) -> Self {
+        Self { success: true, results, msg: None }
     }
 }

@@ -23,7 +23,9 @@ pub use answers::{
 };
 pub use evaluations::{EvaluationResultView, EvaluationResultsAnswer};
 pub use experiments::{ArmMetrics, ExperimentResultsAnswer, ExperimentView, ExperimentsAnswer};
-pub use judging::{GradeAnswer, RegenerationFailure, RegenerationStarted, RegenerationView};
+pub use judging::{
+    GradeAnswer, RegenerationFailure, RegenerationStarted, RegenerationView, RetrievedLearningResultsAnswer,
+};
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use outcomes::{OutcomeFailureReason, SessionOutcomeAnswer, SessionOutcomeView, SessionOutcomesAnswer};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};

@@ -84,12 +84,12 @@ pub fn within(lines: &[String], tokens_max: usize) -> (String, bool) {
 
 fn how_many_fit<'a>(tokens: impl Iterator<Item = &'a usize>, tokens_max: usize) -> usize {
     let mut left = tokens_max;
-    tokens
-        .map_while(|tokens| {
-            left = left.checked_sub(*tokens)?;
-            Some(())
-        })
-        .count()
+    let fits = |tokens: &&usize| {
+        let rest = left.checked_sub(**tokens);
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    tokens.take_while(fits).count()
 }
 
 /// What an interaction says, and what the user did.

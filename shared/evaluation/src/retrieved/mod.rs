@@ -9,7 +9,7 @@ mod fingerprint;
 mod prompt;
 mod resolve;
 mod run;
-mod schema;
+pub mod schema;
 mod snapshot;
 
 #[cfg(test)]
@@ -24,7 +24,6 @@ use store::{StoreError, UserKeys};
 pub use ask::CHUNK_LEARNINGS;
 pub use fingerprint::{FINGERPRINT_CONTENT_CHARS_MAX, fingerprint};
 pub use prompt::{LEARNING_TOKENS_MAX, LINE_TOKENS_MAX, TRANSCRIPT_TOKENS_MAX};
-pub use schema::{DIAGNOSIS_CHARS_MAX, EVIDENCE_MAX, REASON_CHARS_MAX};
 pub use snapshot::{ATTACHMENTS_MAX, CANDIDATES_MAX};
 
 /// The rules by which learnings are judged; a session that was judged by others is judged anew.

@@ -39,7 +39,7 @@ const FINISH_TOOL: &str = "finish_extraction";
 /// Characters that count as a token of usage.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// Answers the prompts of the learning pipeline by rules. It knows no others, and needs neither network nor clock.
+/// Answers the prompts of learning and judging by rules. It knows no others, and needs neither network nor clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OfflineChat;
 
@@ -103,9 +103,11 @@ fn answer(purpose: &str, prompt: &Prompt) -> Result<Answer, ChatError> {
         "playbook_aggregation" => aggregation::aggregate(prompt).map(Answer::Text),
         "playbook_consolidation" => consolidation::consolidate(prompt).map(Answer::Text),
         "memory_reflection" => reflection::reflect(prompt).map(Answer::Text),
-        "agent_success_evaluation" => judging::judge(prompt).map(Answer::Text),
         "tagging" => tagging::tag(prompt).map(Answer::Text),
         "playbook_candidate_review" => review::review(prompt).map(Answer::Text),
+        "agent_success_evaluation" => judging::judge_session(prompt).map(Answer::Text),
+        "retrieved_learning_relevance" => judging::judge_relevance(prompt).map(Answer::Text),
+        "retrieved_learning_impact" => judging::judge_impact(prompt).map(Answer::Text),
         "document_expansion" => tagging::expand(prompt).map(Answer::Text),
         other => Err(refused(format!("the offline model does not know the prompt {other}"))),
     }

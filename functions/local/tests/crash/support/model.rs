@@ -190,9 +190,25 @@ fn respond(purpose: &str, text: &str) -> ChatResponse {
         "agent_success_evaluation" => {
             answer(&json!({ "is_success": true, "number_of_correction_per_session": 0 }).to_string())
         }
+        "retrieved_learning_relevance" => {
+            answer(&verdicts(text, &json!({ "is_relevant": true })).to_string())
+        }
+        "retrieved_learning_impact" => answer(&verdicts(text, &json!({ "impact": "positive" })).to_string()),
         "tagging" => answer(&json!({ "tags": ["tagged"] }).to_string()),
         _ => answer("true"),
     }
+}
+
+/// The same verdict on every learning.
+fn verdicts(text: &str, verdict: &serde_json::Value) -> serde_json::Value {
+    let refs =
+        text.lines().filter_map(|line| line.trim().strip_prefix("\"learning_ref\": \"")?.split('"').next());
+    let verdicts = refs.map(|reference| {
+        let mut verdict = verdict.clone();
+        verdict["learning_ref"] = json!(reference);
+        verdict
+    });
+    json!({ "verdicts": verdicts.collect::<Vec<_>>() })
 }
 
 /// Every cited fact is revised.
