@@ -7,6 +7,7 @@ pub mod edits;
 pub mod experiments;
 pub mod interactions;
 pub mod operations;
+pub mod overview;
 pub mod playbooks;
 pub mod profiles;
 pub mod provenance;

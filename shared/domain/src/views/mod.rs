@@ -2,8 +2,10 @@
 //! empty lists and texts are not; the order of the members is part of the contract.
 
 mod answers;
+mod evaluations;
 mod experiments;
 mod operations;
+mod overview;
 mod playbooks;
 mod profiles;
 mod provenance;
@@ -18,8 +20,14 @@ pub use answers::{
     DeletedAnswer, ExperimentAssignment, InteractionsAnswer, InvalidateCacheAnswer, MyConfigAnswer,
     ProfilesAnswer, RequestsAnswer, UnifiedSearchAnswer, UserPlaybooksAnswer, WITHHELD, WhoamiAnswer,
 };
+pub use evaluations::{EvaluationResultView, EvaluationResultsAnswer};
 pub use experiments::{ArmMetrics, ExperimentResultsAnswer, ExperimentView, ExperimentsAnswer};
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
+pub use overview::{
+    BehaviorSuccess, BraintrustTile, ContextTiles, GroupPoint, GroupTrends, HeroBlock, HeroBucket, HeroState,
+    NumberWithDelta, OverviewAnswer, PercentWithDelta, RuleAttribution, ScoreDistribution, SessionSlice,
+    ShadowDay, ShadowTotal, ShadowTrend, SourceSessions, SourceSetComparison, SourceSetMetrics,
+};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, ProfileView};
 pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
