@@ -9,6 +9,7 @@ mod experiments;
 mod interactions;
 mod learning;
 mod operations;
+mod overview;
 mod playbooks;
 mod profile_changes;
 mod profiles;
@@ -32,7 +33,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 64] = [
+pub const ROUTES: [(&str, &str); 65] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -97,6 +98,7 @@ pub const ROUTES: [(&str, &str); 64] = [
     ("POST", "/api/retrieval_experiments"),
     ("POST", "/api/retrieval_experiments/stop"),
     ("GET", "/api/retrieval_experiments/{experiment_id}/results"),
+    ("POST", "/api/get_evaluation_overview"),
 ];
 
 /// Whether any method has this path.
@@ -225,6 +227,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
             "/api/retrieval_experiments/{experiment_id}/results",
             get(experiments::retrieval_experiment_results),
         )
+        .route("/api/get_evaluation_overview", post(overview::get_evaluation_overview))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

@@ -24,6 +24,7 @@ mod log_events;
 mod main_job;
 mod modes;
 mod operations;
+mod overview;
 mod provenance;
 mod providers;
 mod reflection;
