@@ -4,6 +4,7 @@ pub mod experiments;
 pub mod judge;
 pub mod on_demand;
 pub mod outcomes;
+pub mod overview;
 pub mod regeneration;
 pub mod retrieved;
 pub mod session;

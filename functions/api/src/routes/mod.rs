@@ -12,6 +12,7 @@ mod interactions;
 mod learning;
 mod operations;
 mod outcomes;
+mod overview;
 mod playbooks;
 mod profile_changes;
 mod profiles;
@@ -37,7 +38,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 73] = [
+pub const ROUTES: [(&str, &str); 74] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -111,6 +112,7 @@ pub const ROUTES: [(&str, &str); 73] = [
     ("POST", "/api/retrieval_experiments/stop"),
     ("GET", "/api/retrieval_experiments/{experiment_id}/results"),
     ("POST", "/api/get_retrieved_learning_evaluation_results"),
+    ("POST", "/api/get_evaluation_overview"),
 ];
 
 /// Whether any method has this path.
@@ -246,6 +248,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
             "/api/get_retrieved_learning_evaluation_results",
             post(retrieved_learning::get_retrieved_learning_evaluation_results),
         )
+        .route("/api/get_evaluation_overview", post(overview::get_evaluation_overview))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

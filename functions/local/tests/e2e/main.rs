@@ -30,6 +30,7 @@ mod operations;
 mod outcome_inference;
 mod outcome_lists;
 mod outcomes;
+mod overview;
 mod provenance;
 mod providers;
 mod reflection;

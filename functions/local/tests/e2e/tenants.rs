@@ -78,6 +78,9 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("GET", "/api/retrieval_experiments/{experiment_id}/results") => {
             Case::At("/api/retrieval_experiments/nobody/results")
         }
+        ("POST", "/api/get_evaluation_overview") => {
+            Case::Read(json!({ "from_ts": 0, "to_ts": 4_102_444_800_i64 }))
+        }
         ("POST", "/api/set_config") => Case::Write(json!({
             "storage_config": null,
             "agent_context_prompt": format!("the {mark} agent"),
@@ -280,6 +283,8 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
         "/api/evaluations/grade_on_demand/{grade_id}",
         // No session has been silent for long enough.
         "/api/get_agent_success_evaluation_results",
+        // Nothing was judged.
+        "/api/get_evaluation_overview",
     ];
     for (path, (_, body)) in read_everything(&site.acme).await {
         assert!(silent.contains(&path) || body.to_string().contains(MARK), "{path}: {body}");

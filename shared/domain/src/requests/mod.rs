@@ -9,6 +9,7 @@ pub mod interactions;
 pub mod judging;
 pub mod operations;
 pub mod outcomes;
+pub mod overview;
 pub mod playbooks;
 pub mod profiles;
 pub mod provenance;

@@ -7,6 +7,7 @@ mod experiments;
 mod judging;
 mod operations;
 mod outcomes;
+mod overview;
 mod playbooks;
 mod profiles;
 mod provenance;
@@ -28,6 +29,11 @@ pub use judging::{
 };
 pub use operations::{CancelledAnswer, FailedUser, GenerationAnswer, OperationAnswer, OperationView};
 pub use outcomes::{OutcomeFailureReason, SessionOutcomeAnswer, SessionOutcomeView, SessionOutcomesAnswer};
+pub use overview::{
+    BehaviorSuccess, BraintrustTile, ContextTiles, GroupPoint, GroupTrends, HeroBlock, HeroBucket, HeroState,
+    NumberWithDelta, OverviewAnswer, PercentWithDelta, RuleAttribution, ScoreDistribution, SessionSlice,
+    ShadowDay, ShadowTotal, ShadowTrend, SourceSessions, SourceSetComparison, SourceSetMetrics,
+};
 pub use playbooks::{AgentPlaybookView, UserPlaybookView};
 pub use profiles::{LoggedProfileView, ProfileChangeView, ProfileChangesAnswer, ProfileView};
 pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
