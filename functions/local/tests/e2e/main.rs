@@ -18,6 +18,7 @@ mod expansion;
 mod http;
 mod idempotency;
 mod invitations;
+mod judging;
 mod large_input;
 mod log_events;
 mod main_job;
