@@ -213,10 +213,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/manual_playbook_generation", post(operations::generate_playbooks))
         .route("/api/get_operation_status", get(operations::get_operation_status))
         .route("/api/cancel_operation", post(operations::cancel_operation))
-        .route(
-            "/api/get_retrieved_learning_evaluation_results",
-            post(retrieved_learning::get_retrieved_learning_evaluation_results),
-        )
+        .route("/api/get_retrieved_learning_evaluation_results", post(retrieved_learning::results))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

@@ -29,6 +29,7 @@ mod providers;
 mod reflection;
 mod reproduce_timeout;
 mod retrieved_learning;
+mod retrieved_learning_lists;
 mod reviewing;
 mod script;
 mod searching;
