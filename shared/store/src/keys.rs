@@ -3,6 +3,8 @@
 //!
 //! Text that callers choose stands in a key only as its SHA-256, so that no id can be mistaken for a part
 //! of another key. Numbers are padded, so that text order is number order.
+//!
+//! Over 400 lines, so that all keys but those of lists and of verdicts on learnings can be compared in one place.
 
 use domain::ids::{OrgId, ProfileId, RequestId, SessionId, UserHash, hash_hex};
 

@@ -249,6 +249,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
             post(retrieved_learning::get_retrieved_learning_evaluation_results),
         )
         .route("/api/get_evaluation_overview", post(overview::get_evaluation_overview))
+        .route("/api/get_retrieved_learning_evaluation_results", post(retrieved_learning::results))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
 }

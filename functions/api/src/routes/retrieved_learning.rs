@@ -13,11 +13,7 @@ use crate::access::Caller;
 use crate::answer::{Answer, ok};
 use crate::body::JsonBody;
 
-pub(crate) async fn get_retrieved_learning_evaluation_results(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    JsonBody(body): JsonBody,
-) -> Answer {
+pub(crate) async fn results(State(app): State<Arc<App>>, caller: Caller, JsonBody(body): JsonBody) -> Answer {
     let wanted = GetRetrievedLearningResults::parse(&body)?;
     let (store, time, limit) = (&app.services.store, wanted.time, wanted.limit);
     let filter = RetrievedLearningFilter {

@@ -109,7 +109,7 @@ pub(super) fn session_prompt(config: &Config, shown: &SessionTranscript) -> Resu
     let tools =
         tools_text(tools.iter().map(|tool| (tool.tool_name.as_str(), tool.tool_description.as_str())));
     render(
-        PURPOSE,
+        "agent_success_evaluation",
         &[
             ("agent_context_prompt", config.agent_context_prompt.as_deref().unwrap_or("").trim()),
             ("success_definition_prompt", success.success_definition_prompt.trim()),

@@ -96,7 +96,7 @@ impl Judges<'_> {
         let check = |answer: &RelevanceAnswer| {
             check_refs(&chunk.refs, answer.verdicts.iter().map(|verdict| verdict.learning_ref.as_str()))
         };
-        self.ask(RELEVANCE, &variables, check).await
+        self.ask(RELEVANCE, render("retrieved_learning_relevance", &variables), check).await
     }
 
     async fn impact(&self, chunk: &Chunk<'_>) -> Option<ImpactAnswer> {
@@ -111,16 +111,21 @@ impl Judges<'_> {
             check_refs(&chunk.refs, refs)?;
             answer.check_diagnoses()
         };
-        self.ask(IMPACT, &variables, check).await
+        self.ask(IMPACT, render("retrieved_learning_impact", &variables), check).await
     }
 
     /// The answer, or `None` when there is no usable one.
-    async fn ask<T, C>(&self, purpose: &'static str, variables: &[(&str, &str)], check: C) -> Option<T>
+    async fn ask<T, C>(
+        &self,
+        purpose: &'static str,
+        prompt: Result<String, JudgeError>,
+        check: C,
+    ) -> Option<T>
     where
         T: JsonSchema + DeserializeOwned + Send,
         C: Fn(&T) -> Result<(), String> + Send + Sync,
     {
-        let prompt = match render(purpose, variables) {
+        let prompt = match prompt {
             Ok(prompt) => prompt,
             Err(error) => {
                 tracing::error!(event = "retrieved_learning_prompt_unusable", purpose, %error);

@@ -117,11 +117,7 @@ impl Run<'_> {
             return self.failed(state, "all_judges_failed").await;
         }
         state.status = if verdicts.has_failures() { Status::Degraded } else { Status::Complete };
-        let rows = self.rows(&snapshot, &asked, verdicts).await?;
-        if rows.is_empty() && !state_is_degraded(&state) {
-            // All of them were deleted while they were judged.
-            state.status = Status::NotApplicable;
-        }
+        let rows = self.rows(&snapshot, &asked, verdicts);
         self.commit(snapshot, state, rows).await
     }
 
@@ -148,36 +144,41 @@ impl Run<'_> {
         Ok(judges.judge(snapshot, asked).await)
     }
 
-    /// The rows of what was judged and is still stored. The commit sees to it that all of it is still attached.
-    async fn rows(
+    /// The rows of what was judged, without their ids.
+    fn rows(
         &self,
         snapshot: &Snapshot,
         asked: &[(Candidate, Learning)],
         mut verdicts: Verdicts,
+    ) -> Vec<RetrievedLearningResult> {
+        let judged = asked.iter().filter_map(|(candidate, learning)| {
+            let verdict = verdicts.by_ref.remove(&candidate.reference())?;
+            Some(self.row(snapshot, candidate, learning, verdict))
+        });
+        judged.collect()
+    }
+
+    /// The rows whose learnings are still stored, with ids. The commit sees to it that they are still attached.
+    async fn still_stored(
+        &self,
+        mut rows: Vec<RetrievedLearningResult>,
     ) -> Result<Vec<RetrievedLearningResult>, StoreError> {
-        let candidates: Vec<Candidate> = asked.iter().map(|(candidate, _)| candidate.clone()).collect();
-        let still_there = resolve(&self.services.store, self.keys, &candidates).await?;
-        let mut judged = Vec::new();
-        for (candidate, learning) in asked {
-            let is_there = still_there.contains_key(&(candidate.kind, candidate.learning_id.clone()));
-            if let Some(verdict) = verdicts.by_ref.remove(&candidate.reference()).filter(|_| is_there) {
-                judged.push((candidate, learning, verdict));
+        let candidates: Vec<Candidate> = rows.iter().map(Candidate::of).collect();
+        let learnings = resolve(&self.services.store, self.keys, &candidates).await?;
+        rows.retain(|row| learnings.contains_key(&(row.kind, row.learning_id.clone())));
+        let missing = rows.iter().filter(|row| row.result_id == 0).count();
+        if missing > 0 {
+            let first = self.services.store.take_retrieved_learning_ids(self.keys.org, missing).await?;
+            for (row, id) in rows.iter_mut().filter(|row| row.result_id == 0).zip(first..) {
+                row.result_id = id;
             }
         }
-        if judged.is_empty() {
-            return Ok(Vec::new());
-        }
-        let first = self.services.store.take_retrieved_learning_ids(self.keys.org, judged.len()).await?;
-        let rows = judged.into_iter().zip(first..);
-        Ok(rows
-            .map(|((candidate, learning, verdict), id)| self.row(snapshot, id, candidate, learning, verdict))
-            .collect())
+        Ok(rows)
     }
 
     fn row(
         &self,
         snapshot: &Snapshot,
-        result_id: i64,
         candidate: &Candidate,
         learning: &Learning,
         verdict: Verdict,
@@ -188,7 +189,7 @@ impl Run<'_> {
             None => (None, String::new(), None),
         };
         RetrievedLearningResult {
-            result_id,
+            result_id: 0,
             user_id: snapshot.user_id.clone(),
             session_id: self.session.clone(),
             agent_version: snapshot.agent_version.clone(),
@@ -213,12 +214,17 @@ impl Run<'_> {
         &self,
         mut snapshot: Snapshot,
         mut state: RetrievedLearningState,
-        rows: Vec<RetrievedLearningResult>,
+        mut rows: Vec<RetrievedLearningResult>,
     ) -> Result<Attempt, RetrievedError> {
         let store = &self.services.store;
-        state.committed_count = count(rows.len());
-        state.completed_at = Some(self.services.clock.now());
         for _ in 0..COMMITS_PER_ATTEMPT {
+            rows = self.still_stored(rows).await?;
+            if rows.is_empty() && state.status == Status::Complete {
+                // All of them were deleted while they were judged.
+                state.status = Status::NotApplicable;
+            }
+            state.committed_count = count(rows.len());
+            state.completed_at = Some(self.services.clock.now());
             let commit = RetrievedLearningCommit {
                 state: &state,
                 rows: &rows,
@@ -278,10 +284,6 @@ fn refused(error: CommitError) -> Result<RetrievedOutcome, RetrievedError> {
         CommitError::Changed => Ok(RetrievedOutcome::of(Status::Skipped)),
         CommitError::Store(error) => Err(error.into()),
     }
-}
-
-fn state_is_degraded(state: &RetrievedLearningState) -> bool {
-    state.status == Status::Degraded
 }
 
 fn count(many: usize) -> i64 {

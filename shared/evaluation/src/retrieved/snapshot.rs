@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use domain::entities::{Interaction, RetrievedLearningKind};
+use domain::entities::{Interaction, RetrievedLearningKind, RetrievedLearningResult};
 use domain::ids::{RequestId, SessionId, UserId};
 use domain::time::EpochSeconds;
 use store::{RequestDocument, Store, StoreError, UserKeys};
@@ -41,6 +41,16 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// What a verdict is about.
+    pub(crate) fn of(row: &RetrievedLearningResult) -> Self {
+        Self {
+            interaction_id: row.interaction_id.unwrap_or_default(),
+            interaction_created_at: row.interaction_created_at.unwrap_or_default(),
+            kind: row.kind,
+            learning_id: row.learning_id.clone(),
+        }
+    }
+
     /// How the judges call it.
     pub(crate) fn reference(&self) -> String {
         format!("{}:{}:{}", self.interaction_id, self.kind.as_str(), self.learning_id)

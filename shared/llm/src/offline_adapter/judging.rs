@@ -221,6 +221,28 @@ pub(super) fn judge_impact(prompt: &Prompt) -> Result<Value, ChatError> {
     Ok(json!({ "verdicts": verdicts.collect::<Vec<_>>() }))
 }
 
+/// Words alone do not show which of two answers is better, but for one that says nothing or owns up to a failure.
+pub(super) fn compare_answers(prompt: &Prompt) -> Result<Value, ChatError> {
+    let is_poor = |name: &str| {
+        let text = prompt.block(name)?.trim().to_lowercase();
+        Ok::<_, ChatError>(
+            text.is_empty() || FAILURES.iter().chain(&OUTAGES).any(|phrase| text.contains(phrase)),
+        )
+    };
+    let (better, reason) = match (is_poor("first_response")?, is_poor("second_response")?) {
+        (true, false) => {
+            ("2", "The first answer says nothing or reports a failure; the second one does not.")
+        }
+        (false, true) => {
+            ("1", "The second answer says nothing or reports a failure; the first one does not.")
+        }
+        _ => ("tie", "Words alone do not show which answer is better."),
+    };
+    Ok(json!({
+        "better_request": better, "is_significantly_better": better != "tie", "comparison_reason": reason,
+    }))
+}
+
 fn learnings(prompt: &Prompt) -> Result<Vec<Value>, ChatError> {
     let read = serde_json::from_str(prompt.block("learnings")?);
     read.map_err(|_| refused("the learnings of the prompt are no JSON".to_owned()))

@@ -121,3 +121,25 @@ fn a_learning_is_relevant_by_a_word_that_it_shares_and_neutral_unless_it_was_rej
         assert_eq!(verdict["diagnosis"]["category"], "unknown");
     }
 }
+
+#[test]
+fn an_answer_that_owns_up_to_a_failure_loses_and_all_others_tie() {
+    let table = [
+        ("Green tea.", "Black tea.", "tie", false),
+        ("I'm unable to do that.", "Black tea.", "2", true),
+        ("Green tea.", "An internal error occurred.", "1", true),
+        ("", "Black tea.", "2", true),
+        ("I could not do it.", "I couldn't do it.", "tie", false),
+    ];
+    for (first, second, better, is_significant) in table {
+        let text = format!(
+            "<conversation>\n\n</conversation>\n<first_response>\n{first}\n</first_response>\n\
+             <second_response>\n{second}\n</second_response>\nGo."
+        );
+        let prompt = Prompt::of(&ChatRequest::new("x", vec![Message::user(text)]));
+        let verdict = compare_answers(&prompt).unwrap();
+        assert_eq!(verdict["better_request"], better, "{first} {second}");
+        assert_eq!(verdict["is_significantly_better"], is_significant, "{first} {second}");
+    }
+    assert!(compare_answers(&Prompt::of(&ChatRequest::new("x", Vec::new()))).is_err());
+}

@@ -108,6 +108,7 @@ fn answer(purpose: &str, prompt: &Prompt) -> Result<Answer, ChatError> {
         "agent_success_evaluation" => judging::judge_session(prompt).map(Answer::Text),
         "retrieved_learning_relevance" => judging::judge_relevance(prompt).map(Answer::Text),
         "retrieved_learning_impact" => judging::judge_impact(prompt).map(Answer::Text),
+        "shadow_comparison" => judging::compare_answers(prompt).map(Answer::Text),
         "document_expansion" => tagging::expand(prompt).map(Answer::Text),
         other => Err(refused(format!("the offline model does not know the prompt {other}"))),
     }
