@@ -244,10 +244,6 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/retrieval_experiments", post(experiments::start))
         .route("/api/retrieval_experiments/stop", post(experiments::stop))
         .route("/api/retrieval_experiments/{experiment_id}/results", get(experiments::results))
-        .route(
-            "/api/get_retrieved_learning_evaluation_results",
-            post(retrieved_learning::get_retrieved_learning_evaluation_results),
-        )
         .route("/api/get_evaluation_overview", post(overview::get_evaluation_overview))
         .route("/api/get_retrieved_learning_evaluation_results", post(retrieved_learning::results))
         .fallback(not_found)
