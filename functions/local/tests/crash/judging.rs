@@ -19,10 +19,10 @@ const LATE_MAX: i64 = 60;
 /// A session whose judge died is free again after this, in seconds: the time-out of the function and its grace.
 const LEASE: i64 = 750;
 
-/// Every session is judged, and of each day as many as there are.
-async fn judge_all(process: &Process) {
+/// This part of sessions is judged by itself; jobs judge all there are, ten at once.
+async fn configure(process: &Process, sampling_rate: f64) {
     let config = json!({
-        "agent_success_config": { "success_definition_prompt": "They got it.", "sampling_rate": 1.0 },
+        "agent_success_config": { "success_definition_prompt": "They got it.", "sampling_rate": sampling_rate },
         "eval_sample_n_per_stratum": 10_000, "eval_concurrency_limit": 10,
     });
     let (status, answer) = process.call("POST", "/api/update_config", Some(&config)).await;
@@ -72,7 +72,7 @@ async fn each_of_a_thousand_sessions_is_judged_once_per_quiet_period_and_in_time
     let mut chance = Chance::new(SEED);
     let world = World::new();
     let mut process = world.start();
-    judge_all(&process).await;
+    configure(&process, 1.0).await;
     let activity = bursts(&mut chance, SESSIONS);
     let mut requests: Vec<(i64, usize)> = activity
         .iter()
@@ -154,7 +154,7 @@ async fn a_thousand_sessions_are_judged_anew_ten_at_a_time_whoever_dies() {
     const SESSIONS: usize = 1_000;
     let world = World::new();
     let mut process = world.start();
-    judge_all(&process).await;
+    configure(&process, 0.0).await;
     for session in 0..SESSIONS {
         publish(&process, session, 0).await;
     }
@@ -199,7 +199,7 @@ async fn a_thousand_sessions_are_judged_anew_ten_at_a_time_whoever_dies() {
 async fn a_job_that_is_stopped_lets_what_is_being_judged_finish_and_begins_nothing_more() {
     let world = World::new();
     let process = world.start();
-    judge_all(&process).await;
+    configure(&process, 0.0).await;
     for session in 0..100 {
         publish(&process, session, 0).await;
     }

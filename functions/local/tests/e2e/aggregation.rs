@@ -1,4 +1,6 @@
 //! User playbooks of many users become agent playbooks.
+//!
+//! Over 400 lines: one story from the first playbook to what sets runs off, on the same helpers.
 
 use llm::testing::{ModelServer, Scripted};
 use serde_json::{Value, json};

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use llm::meter::{UsageRecord, UsageSink};
 use serde_json::{Value, json};
-use wake::{AggregateWake, WakeReason};
 
 use crate::support::{Caller, Site, with};
 
@@ -65,7 +64,7 @@ async fn unseen(site: &Site) -> usize {
     items.iter().filter(|item| item["SK"].as_s().is_ok_and(|key| key.starts_with("I#"))).count()
 }
 
-/// Makes a run due without a change: playbooks are saved as they are, and a wake says look.
+/// Makes a run due without a change: playbooks are saved as they are.
 async fn make_due(site: &Site) {
     let playbooks = user_playbooks(&site.acme).await;
     for row in &playbooks[..TRIGGER_COUNT] {
@@ -73,8 +72,6 @@ async fn make_due(site: &Site) {
         let answer = site.acme.put("/api/update_user_playbook", &body).await;
         assert_eq!((answer.status, &answer.body["success"]), (200, &json!(true)), "{}", answer.body);
     }
-    let wake = AggregateWake::new("acme".parse().unwrap(), AGENT_VERSION.to_owned(), WakeReason::Swept);
-    site.deployment.app.services.wakes.aggregate(&wake, "again").await.unwrap();
 }
 
 #[tokio::test]
@@ -98,7 +95,7 @@ async fn runs_over_real_conversations_ask_and_change_no_more_than_what_changed()
     site.advance(3_600);
     make_due(&site).await;
     assert_eq!(unseen(&site).await, TRIGGER_COUNT);
-    assert_eq!(site.aggregate().await, 1);
+    assert!(site.aggregate().await > 0, "edits set it off");
     assert_eq!(unseen(&site).await, 0, "it was worth a run");
     assert_eq!(calls.take(), (0, 0), "and nobody was asked");
     assert_eq!(rows(&site.acme).await, made);

@@ -90,11 +90,12 @@ pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
 
 /// A session fails whose user says so: `bad: …`.
 fn verdict(prompt: &str) -> Value {
-    let complaints = marked(prompt, "bad: ");
+    let complaints = prompt.split("```bad: ").skip(1).filter_map(|rest| rest.split("```").next());
+    let complaints: Vec<&str> = complaints.collect();
     json!({
         "is_success": complaints.is_empty(),
         "failure_type": complaints.first().map(|_| "wrong_answer"),
-        "failure_reason": complaints.first().map(|(_, why)| why.clone()),
+        "failure_reason": complaints.first(),
         "is_escalated": prompt.contains("human please"),
         "number_of_correction_per_session": complaints.len(),
     })

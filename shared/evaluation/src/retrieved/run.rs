@@ -217,8 +217,13 @@ impl Run<'_> {
         mut rows: Vec<RetrievedLearningResult>,
     ) -> Result<Attempt, RetrievedError> {
         let store = &self.services.store;
-        for _ in 0..COMMITS_PER_ATTEMPT {
+        for pass in 0..COMMITS_PER_ATTEMPT {
+            let before = rows.len();
             rows = self.still_stored(rows).await?;
+            if pass > 0 && rows.len() < before {
+                // Rows of the pass before may be staged under this generation, that of the deleted one too.
+                return Ok(Attempt::Stale(Some(snapshot)));
+            }
             if rows.is_empty() && state.status == Status::Complete {
                 // All of them were deleted while they were judged.
                 state.status = Status::NotApplicable;
