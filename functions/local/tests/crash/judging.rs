@@ -225,3 +225,52 @@ async fn a_job_that_is_stopped_lets_what_is_being_judged_finish_and_begins_nothi
     }
     assert_eq!(job(&process, &id).await["completed"], json!(after));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_comes_while_its_session_is_judged_has_it_judged_again() {
+    let world = World::new();
+    let process = world.start();
+    configure(&process, 1.0).await;
+    publish(&process, 0, 0).await;
+    pass(600).await;
+    world.fire_timers(|_| false);
+    let meanwhile = async {
+        pass(1).await;
+        publish(&process, 0, 1).await;
+    };
+    let ((), ()) = tokio::join!(world.evaluate_with(&process, 1), meanwhile);
+    assert_eq!(results(&process).await, [(1, "u0-0".to_owned())], "the verdict is on what was judged");
+    pass(600).await;
+    world.fire_timers(|_| false);
+    world.evaluate_with(&process, 1).await;
+    assert_eq!(results(&process).await, [(2, "u0-1".to_owned())], "one verdict is in force");
+    assert_eq!(world.script.judges.count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn timer_and_job_do_not_judge_a_session_at_once() {
+    let world = World::new();
+    let process = world.start();
+    configure(&process, 1.0).await;
+    publish(&process, 0, 0).await;
+    pass(600).await;
+    world.fire_timers(|_| false);
+    let id = regenerate(&process, &world).await;
+    for _ in 0..10 {
+        world.evaluate_with(&process, 5).await;
+        pass(60).await;
+        process.sweep().await.unwrap();
+    }
+    assert_eq!(world.script.judges.at_once(), 1);
+    assert_eq!(job(&process, &id).await["status"], "completed");
+    assert_eq!(results(&process).await.len(), 1, "one verdict is in force");
+}
+
+/// Ids of the verdicts in force, and the last request that each is on.
+async fn results(process: &Process) -> Vec<(i64, String)> {
+    let (org, user) = (crate::support::world::org(), crate::support::world::hash("u0"));
+    let keys = crate::support::world::keys(&org, &user);
+    let session = domain::ids::SessionId::new("s0").unwrap().hash();
+    let found = process.app.services.store.session_evaluations(&keys, &session).await.unwrap();
+    found.into_iter().map(|one| (one.result_id, one.trajectory_through_request_id.to_string())).collect()
+}

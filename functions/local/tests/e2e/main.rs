@@ -8,6 +8,7 @@ mod aggregation;
 mod aggregation_changes;
 mod aggregation_operations;
 mod airline;
+mod airline_outcomes;
 mod answers;
 mod bad_input;
 mod budgets;
