@@ -3,15 +3,27 @@
 use std::sync::Arc;
 
 use domain::time::EpochMillis;
+use evaluation::shadow::judge_request;
 use runtime::App;
+use store::UserKeys;
 use wake::{EvaluateWake, Redeliver, ShadowTask};
 
-/// SCAFFOLD: replaced by its builder before this lands.
+/// Judges the shadow answers of one request.
 pub(crate) async fn handle(
-    _app: &Arc<App>,
-    _wake: &EvaluateWake,
-    _task: &ShadowTask,
-    _deadline_ms: EpochMillis,
+    app: &Arc<App>,
+    wake: &EvaluateWake,
+    task: &ShadowTask,
+    deadline_ms: EpochMillis,
 ) -> Result<(), Redeliver> {
-    Err(Redeliver("scaffold".to_owned()))
+    let keys = UserKeys { org: &wake.org, user: &task.user };
+    let report = judge_request(&app.services, &keys, task.first_position, deadline_ms)
+        .await
+        .map_err(|error| Redeliver(error.to_string()))?;
+    tracing::info!(
+        event = "shadow_judged",
+        org = wake.org.as_str(),
+        judged = report.judged,
+        failed = report.failed,
+    );
+    Ok(())
 }

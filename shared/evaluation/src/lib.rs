@@ -1,1 +1,3 @@
 //! Judging what agents did: sessions, outcomes, shadow answers, and the numbers made of them.
+
+pub mod shadow;

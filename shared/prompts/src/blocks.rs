@@ -7,7 +7,7 @@
 use minijinja::{Error, ErrorKind, Value};
 
 /// The names that a template may use. All of them are made harmless inside every block.
-pub const BLOCK_NAMES: [&str; 17] = [
+pub const BLOCK_NAMES: [&str; 19] = [
     "conversation",
     "comparisons",
     "existing_profiles",
@@ -25,6 +25,8 @@ pub const BLOCK_NAMES: [&str; 17] = [
     "memory_to_tag",
     "text_to_expand",
     "candidates",
+    "first_response",
+    "second_response",
 ];
 
 /// What stands for `<` where it would have opened or closed a block.

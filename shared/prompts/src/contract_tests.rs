@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::PromptBank;
 
 /// Every prompt with the variables that its callers pass.
-const PROMPTS: [(&str, &[&str]); 16] = [
+const PROMPTS: [(&str, &[&str]); 17] = [
     (
         "profile_should_generate",
         &["agent_context_prompt", "should_extract_profile_prompt", "new_interactions"],
@@ -56,11 +56,12 @@ const PROMPTS: [(&str, &[&str]); 16] = [
             "existing_playbooks",
         ],
     ),
+    ("shadow_comparison", &["conversation_context", "request_1_response", "request_2_response"]),
     ("playbook_aggregation", &["user_playbooks", "existing_approved_playbooks", "rejected_playbooks"]),
 ];
 
 /// Variables that hold what users, agents and tools wrote.
-const DATA: [&str; 17] = [
+const DATA: [&str; 20] = [
     "new_interactions",
     "interactions",
     "comparison_pairs",
@@ -78,6 +79,9 @@ const DATA: [&str; 17] = [
     "user_playbooks",
     "existing_approved_playbooks",
     "rejected_playbooks",
+    "conversation_context",
+    "request_1_response",
+    "request_2_response",
 ];
 
 fn render(id: &str, variables: &[&str], value: &dyn Fn(&str) -> Value) -> String {

@@ -15,6 +15,7 @@ pub(crate) enum Counter {
     UserPlaybook,
     AgentPlaybook,
     EvaluationResult,
+    ShadowVerdict,
 }
 
 impl Counter {
@@ -24,6 +25,7 @@ impl Counter {
             Self::UserPlaybook => "user_playbook",
             Self::AgentPlaybook => "agent_playbook",
             Self::EvaluationResult => "evaluation_result",
+            Self::ShadowVerdict => "shadow_verdict",
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::keys::{self, UserKeys};
 use crate::operations;
 use crate::outbox;
+use crate::shadow_jobs::{self, DueShadow};
 use crate::stalls;
 use crate::transaction::Expression;
 use crate::version_operations::{self, DueVersions};
@@ -64,6 +65,8 @@ pub enum DueEntry {
     Stall(OrgId),
     /// A change of versions that nobody is at.
     Versions(DueVersions),
+    /// A request whose shadow answers wait for the judge.
+    Shadow(DueShadow),
     /// A batch operation that does not get on, or that was put off until now.
     Operation(DueOperation),
 }
@@ -211,6 +214,9 @@ fn due_entry(item: &Item) -> Option<DueEntry> {
     if let Some((org, agent_version_hash)) = aggregations::parse_key(item) {
         let due_at = ItemReader(item).number_opt(DUE_AT)?;
         return Some(DueEntry::Aggregation(DueAggregation { org, agent_version_hash, due_at }));
+    }
+    if let Some(shadow) = shadow_jobs::parse_key(item) {
+        return Some(DueEntry::Shadow(shadow));
     }
     due_user(item).map(DueEntry::User)
 }

@@ -202,10 +202,20 @@ impl Store {
         to: EpochSeconds,
         limit: Option<usize>,
     ) -> Result<Vec<Key>, StoreError> {
-        let partition = listing.partition(org);
+        self.listed_in(&listing.partition(org), from, to, limit).await
+    }
+
+    /// As [`Self::listed_between`], in a partition of the index.
+    pub(crate) async fn listed_in(
+        &self,
+        partition: &str,
+        from: EpochSeconds,
+        to: EpochSeconds,
+        limit: Option<usize>,
+    ) -> Result<Vec<Key>, StoreError> {
         let (mut keys, mut start) = (Vec::new(), None);
         loop {
-            let page = self.query_by_time_between(&partition, (from, to), limit, start).await?;
+            let page = self.query_by_time_between(partition, (from, to), limit, start).await?;
             for item in &page.0 {
                 let reader = ItemReader(item);
                 keys.push(Key::from_parts(reader.text(PK)?, reader.text(SK)?));

@@ -16,6 +16,7 @@ use crate::cursors::CursorName;
 mod listings;
 
 pub use listings::Listing;
+pub(crate) use listings::shadow_verdicts_partition;
 
 /// Digits that hold any position, count or epoch second.
 const NUMBER_DIGITS: usize = 12;
@@ -119,6 +120,17 @@ impl UserKeys<'_> {
     pub(crate) fn past_evaluation(&self, result: &EvaluationResult) -> Key {
         let (session, id) = (result.session_id.hash(), padded(result.result_id));
         Key::new(self.partition(), format!("{PAST_EVALUATION_PREFIX}{session}#{id}"))
+    }
+
+    /// The requests with shadow answers that wait for the judge, by the position of the first interaction.
+    pub(crate) fn shadow_job(&self, first_position: i64) -> Key {
+        Key::new(self.partition(), format!("{SHADOW_JOB_PREFIX}{}", padded(first_position)))
+    }
+
+    /// What the judge found of a turn under one version of its prompt.
+    pub(crate) fn shadow_turn(&self, interaction_id: i64, version: &str) -> Key {
+        let version = &hash_hex(version)[..VERSION_HASH_CHARS];
+        Key::new(self.partition(), format!("{SHADOW_TURN_PREFIX}{interaction_id}#{version}"))
     }
 
     pub(crate) fn profile_change(&self, at: i64, id: &str) -> Key {
@@ -234,6 +246,12 @@ pub(crate) const EVALUATION_PREFIX: &str = "E#";
 pub(crate) const PAST_EVALUATION_PREFIX: &str = "EH#";
 /// Hex digits that stand for the evaluation and the agent version: 160 bits.
 const EVALUATION_HASH_CHARS: usize = 40;
+/// Sort keys of requests whose shadow answers wait for the judge begin so.
+pub(crate) const SHADOW_JOB_PREFIX: &str = "SJ#";
+/// Sort keys of what the judge found of turns with shadow answers begin so.
+pub(crate) const SHADOW_TURN_PREFIX: &str = "SV#";
+/// Hex digits that stand for a version of the judge's prompt: 80 bits.
+pub(crate) const VERSION_HASH_CHARS: usize = 20;
 /// Sort keys of profile changes begin so.
 pub(crate) const PROFILE_CHANGE_PREFIX: &str = "PCL#";
 

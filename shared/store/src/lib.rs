@@ -46,6 +46,8 @@ mod retry;
 mod rewriting;
 mod rows;
 mod sessions;
+mod shadow_jobs;
+mod shadow_verdicts;
 mod site;
 mod stalls;
 mod tagging;
@@ -105,6 +107,8 @@ pub use requests::{
 pub use retry::{ATTEMPTS_MAX, Retries};
 pub use rows::StoredVector;
 pub use sessions::SessionRecord;
+pub use shadow_jobs::{DueShadow, ShadowTurn};
+pub use shadow_verdicts::{ShadowCommit, ShadowCommitError};
 pub use site::{Invitation, Redeemed, SiteVar};
 pub use stalls::{NewStall, STALL_MESSAGE_CHARS_MAX, STALL_PROBE_SECONDS, Stall};
 pub use tagging::{TaggedRows, TaggingProgress};

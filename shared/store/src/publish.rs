@@ -22,6 +22,7 @@ use crate::lookups::{RequestReceipt, lookup_item};
 use crate::objects::{digest, image_object, request_object};
 use crate::requests::{EncodedDocument, POSITIONS_PER_USER_NUMBER, encode};
 use crate::retry::ATTEMPTS_MAX;
+use crate::shadow_jobs;
 use crate::stalls::{Stall, found_stall, stall_key};
 use crate::transaction::{Expression, Transaction, TransactionError};
 
@@ -247,6 +248,11 @@ impl Store {
         if !found.session_exists {
             let key = keys::session_member(keys.org, &new.request.session_id, keys.user);
             transaction.put(self, lookup_item(&key, keys.user));
+        }
+        if new.interactions.iter().any(Interaction::is_shadowed_answer) {
+            // The judge is due, whatever becomes of the wake.
+            let first = head.count - count(new);
+            transaction.create(self, shadow_jobs::job_item(keys, first, new.request.created_at));
         }
         (transaction, Placed { lookup, head: head_index })
     }

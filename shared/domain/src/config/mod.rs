@@ -22,7 +22,7 @@ mod storage;
 mod windows;
 
 pub use change::{Change, ConfigFault};
-pub use evaluation::AgentSuccessConfig;
+pub use evaluation::{AgentSuccessConfig, SHADOW_JUDGE_VERSION, SHADOW_JUDGE_VERSIONS};
 pub use experiments::{RetrievalExperiment, RetrievalExperimentRecord};
 pub use extractors::{
     Aggregation, Deduplication, DeduplicationStrategy, PlaybookExtractor, ProfileExtractor,

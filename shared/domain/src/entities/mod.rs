@@ -7,6 +7,7 @@ mod interaction;
 mod lifecycle;
 mod playbook;
 mod profile;
+mod shadow;
 
 pub use evaluation::{AGENT_SUCCESS, EvaluationResult, FailureType};
 pub use interaction::{
@@ -15,6 +16,7 @@ pub use interaction::{
 pub use lifecycle::{PlaybookStatus, ProfileTimeToLive, Status};
 pub use playbook::{AgentPlaybook, BlockingIssue, BlockingIssueKind, UserPlaybook};
 pub use profile::UserProfile;
+pub use shadow::{BetterRequest, ShadowOutcome, ShadowVerdict};
 
 /// Numbers of a vector on the wire; shorter ones are padded with zeros.
 pub const EMBEDDING_DIMENSIONS: usize = 512;
