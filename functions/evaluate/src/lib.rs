@@ -3,6 +3,7 @@
 mod grade;
 mod regeneration;
 mod session;
+mod shadow;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ async fn carry_out(app: &Arc<App>, wake: EvaluateWake, deadline_ms: EpochMillis)
     match &wake.task {
         EvaluateTask::Session(task) => session::handle(app, &wake, task, deadline_ms).await,
         EvaluateTask::Grade(task) => grade::handle(app, &wake, task, deadline_ms).await,
+        EvaluateTask::Shadow(task) => shadow::handle(app, &wake, task, deadline_ms).await,
         EvaluateTask::Regeneration(task) => regeneration::handle(app, &wake, task, deadline_ms).await,
     }
 }

@@ -10,8 +10,10 @@ use futures::future::join_all;
 use learning::aggregation::follow_up;
 use learning::versions::service_of;
 use runtime::App;
-use store::{DUE_SHARDS, DueAggregation, DueEntry, DueOperation, DueUser, DueVersions, StoreError};
-use wake::{AggregateWake, OperateWake, WakeReason};
+use store::{
+    DUE_SHARDS, DueAggregation, DueEntry, DueOperation, DueShadow, DueUser, DueVersions, StoreError,
+};
+use wake::{AggregateWake, EvaluateTask, EvaluateWake, OperateWake, ShadowTask, WakeReason};
 
 use crate::stalls::{Stalls, park, tend};
 
@@ -136,6 +138,9 @@ async fn settle(app: &App, entry: &DueEntry) -> Result<Settled, String> {
         DueEntry::Grade(due) => {
             Ok(if judging::wake_grade(app, due).await? { Settled::Woken } else { Settled::Gone })
         }
+        DueEntry::Shadow(due) => {
+            Ok(if wake_shadow(app, due).await? { Settled::Woken } else { Settled::Gone })
+        }
         DueEntry::Aggregation(due) => {
             Ok(if wake_aggregation(app, due).await? { Settled::Woken } else { Settled::Gone })
         }
@@ -168,6 +173,23 @@ async fn wake_versions(app: &App, due: &DueVersions) -> Result<bool, String> {
     let Err(error) = app.services.wakes.operate(&wake, &now.to_string()).await else { return Ok(true) };
     let moved = DueVersions { due_at: again, ..due.clone() };
     match store.push_due_versions(&moved, due.due_at).await {
+        Ok(_) => Err(error.to_string()),
+        Err(undo) => Err(format!("{error}; and for a round it is not overdue: {undo}")),
+    }
+}
+
+/// Wakes the judge of one request's shadow answers and moves the entry; `false` when it was not overdue any more.
+async fn wake_shadow(app: &App, due: &DueShadow) -> Result<bool, String> {
+    let (store, now) = (&app.services.store, app.services.clock.now());
+    let again = now + AGAIN_SECONDS;
+    if !store.push_due_shadow(due, again).await.map_err(|error| error.to_string())? {
+        return Ok(false);
+    }
+    let task = ShadowTask { user: due.user.clone(), first_position: due.first_position };
+    let wake = EvaluateWake::new(due.org.clone(), EvaluateTask::Shadow(task), WakeReason::Swept);
+    let Err(error) = app.services.wakes.evaluate(&wake, &now.to_string()).await else { return Ok(true) };
+    let moved = DueShadow { due_at: again, ..due.clone() };
+    match store.push_due_shadow(&moved, due.due_at).await {
         Ok(_) => Err(error.to_string()),
         Err(undo) => Err(format!("{error}; and for a round it is not overdue: {undo}")),
     }

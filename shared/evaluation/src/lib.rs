@@ -8,4 +8,5 @@ pub mod overview;
 pub mod regeneration;
 pub mod retrieved;
 pub mod session;
+pub mod shadow;
 pub mod timers;

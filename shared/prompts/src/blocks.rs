@@ -7,7 +7,7 @@
 use minijinja::{Error, ErrorKind, Value};
 
 /// The names that a template may use. All of them are made harmless inside every block.
-pub const BLOCK_NAMES: [&str; 19] = [
+pub const BLOCK_NAMES: [&str; 21] = [
     "conversation",
     "comparisons",
     "existing_profiles",
@@ -27,6 +27,8 @@ pub const BLOCK_NAMES: [&str; 19] = [
     "candidates",
     "success_definition",
     "learnings",
+    "first_response",
+    "second_response",
 ];
 
 /// What stands for `<` where it would have opened or closed a block.

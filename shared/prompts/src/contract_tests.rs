@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::PromptBank;
 
 /// Every prompt with the variables that its callers pass.
-const PROMPTS: [(&str, &[&str]); 19] = [
+const PROMPTS: [(&str, &[&str]); 20] = [
     (
         "profile_should_generate",
         &["agent_context_prompt", "should_extract_profile_prompt", "new_interactions"],
@@ -62,11 +62,12 @@ const PROMPTS: [(&str, &[&str]); 19] = [
     ),
     ("retrieved_learning_relevance", &["interactions", "learnings"]),
     ("retrieved_learning_impact", &["success_definition_prompt", "interactions", "learnings"]),
+    ("shadow_comparison", &["conversation_context", "request_1_response", "request_2_response"]),
     ("playbook_aggregation", &["user_playbooks", "existing_approved_playbooks", "rejected_playbooks"]),
 ];
 
 /// Variables that hold what users, agents and tools wrote.
-const DATA: [&str; 18] = [
+const DATA: [&str; 21] = [
     "new_interactions",
     "interactions",
     "comparison_pairs",
@@ -85,6 +86,9 @@ const DATA: [&str; 18] = [
     "user_playbooks",
     "existing_approved_playbooks",
     "rejected_playbooks",
+    "conversation_context",
+    "request_1_response",
+    "request_2_response",
 ];
 
 fn render(id: &str, variables: &[&str], value: &dyn Fn(&str) -> Value) -> String {

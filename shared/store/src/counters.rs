@@ -16,6 +16,7 @@ pub(crate) enum Counter {
     AgentPlaybook,
     EvaluationResult,
     RetrievedLearningResult,
+    ShadowVerdict,
 }
 
 impl Counter {
@@ -26,6 +27,7 @@ impl Counter {
             Self::AgentPlaybook => "agent_playbook",
             Self::EvaluationResult => "evaluation_result",
             Self::RetrievedLearningResult => "retrieved_learning_result",
+            Self::ShadowVerdict => "shadow_verdict",
         }
     }
 }

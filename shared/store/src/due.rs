@@ -16,6 +16,7 @@ use crate::operations;
 use crate::outbox;
 use crate::regeneration_lanes::{self, DueLane};
 use crate::session_timers::{self, DueSession};
+use crate::shadow_jobs::{self, DueShadow};
 use crate::stalls;
 use crate::transaction::Expression;
 use crate::version_operations::{self, DueVersions};
@@ -67,6 +68,8 @@ pub enum DueEntry {
     Stall(OrgId),
     /// A change of versions that nobody is at.
     Versions(DueVersions),
+    /// A request whose shadow answers wait for the judge.
+    Shadow(DueShadow),
     /// A batch operation that does not get on, or that was put off until now.
     Operation(DueOperation),
     /// A session that is to be judged.
@@ -229,6 +232,9 @@ fn due_entry(item: &Item) -> Option<DueEntry> {
     if let Some((org, agent_version_hash)) = aggregations::parse_key(item) {
         let due_at = ItemReader(item).number_opt(DUE_AT)?;
         return Some(DueEntry::Aggregation(DueAggregation { org, agent_version_hash, due_at }));
+    }
+    if let Some(shadow) = shadow_jobs::parse_key(item) {
+        return Some(DueEntry::Shadow(shadow));
     }
     due_user(item).map(DueEntry::User)
 }

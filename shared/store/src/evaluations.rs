@@ -202,7 +202,17 @@ impl Store {
         to: EpochSeconds,
         limit: Option<usize>,
     ) -> Result<Vec<Key>, StoreError> {
-        let entries = self.entries_between(&listing.partition(org), (from, to), limit).await?;
+        self.listed_in(&listing.partition(org), (from, to), limit).await
+    }
+
+    /// As [`Self::listed_between`], in a partition of the index.
+    pub(crate) async fn listed_in(
+        &self,
+        partition: &str,
+        span: (EpochSeconds, EpochSeconds),
+        limit: Option<usize>,
+    ) -> Result<Vec<Key>, StoreError> {
+        let entries = self.entries_between(partition, span, limit).await?;
         let key = |item: &Item| {
             let reader = ItemReader(item);
             Ok(Key::from_parts(reader.text(PK)?, reader.text(SK)?))

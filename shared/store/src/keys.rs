@@ -21,10 +21,11 @@ mod sessions;
 
 pub(crate) use judging::{
     GRADE_PREFIX, LANE_PREFIX, REGENERATION_DONE_PREFIX, REGENERATION_FAILED_PREFIX, REGENERATION_PARTITION,
-    experiment_partition, grade, regeneration_candidate, regeneration_in_progress, regeneration_job,
-    regeneration_lane, regeneration_partition, waiting_in_lane,
+    SHADOW_JOB_PREFIX, VERSION_HASH_CHARS, experiment_partition, grade, regeneration_candidate,
+    regeneration_in_progress, regeneration_job, regeneration_lane, regeneration_partition, waiting_in_lane,
 };
 pub use listings::Listing;
+pub(crate) use listings::shadow_verdicts_partition;
 pub(crate) use retrieved::{RETRIEVED_ROW_PREFIX, RETRIEVED_STATE_PREFIX};
 pub(crate) use sessions::{
     SESSION_CENSUS_PREFIX, SESSION_MEMBER_PREFIX, SESSION_OUTCOME, session_census, session_outcome,

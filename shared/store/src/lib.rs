@@ -58,6 +58,8 @@ mod session_index;
 mod session_parts;
 mod session_timers;
 mod sessions;
+mod shadow_jobs;
+mod shadow_verdicts;
 mod site;
 mod stalls;
 mod tagging;
@@ -137,6 +139,8 @@ pub use session_timers::{
     DueSession, EvaluationWanted, NextLook, SWEEP_GRACE_SECONDS, SessionHeld, SessionTaken, SessionTimer,
 };
 pub use sessions::SessionRecord;
+pub use shadow_jobs::{DueShadow, ShadowTurn};
+pub use shadow_verdicts::{ShadowCommit, ShadowCommitError};
 pub use site::{Invitation, Redeemed, SiteVar};
 pub use stalls::{NewStall, STALL_MESSAGE_CHARS_MAX, STALL_PROBE_SECONDS, Stall};
 pub use tagging::{TaggedRows, TaggingProgress};

@@ -20,6 +20,7 @@ use crate::requests::{EncodedDocument, POSITIONS_PER_USER_NUMBER, encode};
 use crate::retry::ATTEMPTS_MAX;
 use crate::session_parts::census_digit;
 use crate::session_timers::{EvaluationWanted, SessionTimer, arm};
+use crate::shadow_jobs;
 use crate::stalls::{Stall, found_stall, stall_key};
 use crate::transaction::{Expression, Transaction, TransactionError};
 
@@ -267,6 +268,11 @@ impl Store {
         if let Some(experiment_id) = &new.request.retrieval_experiment_id {
             let key = keys.experiment_session(experiment_id, &new.request.session_id);
             transaction.update(self, &key, experiment_session_update(keys.org, experiment_id, &new.request));
+        }
+        if new.interactions.iter().any(Interaction::is_shadowed_answer) {
+            // The judge is due, whatever becomes of the wake.
+            let first = head.count - count(new);
+            transaction.create(self, shadow_jobs::job_item(keys, first, new.request.created_at));
         }
         (transaction, Placed { lookup, head: head_index }, timer)
     }

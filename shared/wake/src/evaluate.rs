@@ -24,6 +24,8 @@ pub struct EvaluateWake {
 pub enum EvaluateTask {
     /// One user's part in a session.
     Session(SessionTask),
+    /// The shadow answers of one request.
+    Shadow(ShadowTask),
     /// The next sessions of a regeneration job.
     Regeneration(RegenerationTask),
     /// A verdict that a caller asked for.
@@ -39,6 +41,15 @@ pub struct SessionTask {
     pub session: String,
     /// Which of the session's quiet periods; a wake of another one still makes its reader look.
     pub generation: i64,
+}
+
+/// A request with shadow answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShadowTask {
+    /// The user.
+    pub user: UserHash,
+    /// Position of the request's first interaction.
+    pub first_position: i64,
 }
 
 /// One lane of a regeneration job: a job has as many as sessions may be judged at once.
@@ -82,6 +93,9 @@ impl Wake for EvaluateWake {
         let group = match &self.task {
             EvaluateTask::Session(task) => {
                 group_of('e', &[org, "session", task.user.as_str(), &task.session])
+            }
+            EvaluateTask::Shadow(task) => {
+                group_of('e', &[org, "shadow", task.user.as_str(), &task.first_position.to_string()])
             }
             EvaluateTask::Regeneration(task) => {
                 group_of('e', &[org, "regeneration", &task.job_id, &task.lane.to_string()])

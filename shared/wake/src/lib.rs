@@ -12,7 +12,7 @@ use domain::ids::{OrgId, UserHash};
 use domain::time::EpochSeconds;
 
 pub use batch::{Redeliver, process_fifo_batch};
-pub use evaluate::{EvaluateTask, EvaluateWake, GradeTask, RegenerationTask, SessionTask};
+pub use evaluate::{EvaluateTask, EvaluateWake, GradeTask, RegenerationTask, SessionTask, ShadowTask};
 pub use message::{AggregateWake, BODY_VERSION, LearnWake, OperateWake, Wake, WakeReason};
 pub use timers::TimerTarget;
 

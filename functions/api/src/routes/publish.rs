@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
-use domain::entities::Request;
+use domain::entities::{Interaction, Request};
 use domain::errors::ApiError;
 use domain::ids::{RequestId, UserHash};
 use domain::requests::publish::{PublishQuery, PublishRequest};
@@ -14,7 +14,7 @@ use learning::admission::admit;
 use learning::coverage::{Coverage, CoverageState, coverage};
 use runtime::App;
 use store::{Admission, EvaluationWanted, NewRequest, PublishError, Published};
-use wake::WakeReason;
+use wake::{EvaluateTask, EvaluateWake, ShadowTask, WakeReason};
 
 use crate::access::Caller;
 use crate::answer::{Answer, Failure, ok};
@@ -56,6 +56,9 @@ pub(crate) async fn publish_interaction(
     if let Some(timer) = &published.timer {
         let user = UserHash::of(&new.request.user_id);
         set_timer(&app.services, &caller.org, &user, timer).await;
+    }
+    if !published.repeated && new.interactions.iter().any(Interaction::is_shadowed_answer) {
+        wake_judge(&app, &caller, &new, &published).await;
     }
     let is_due = matches!(published.admission, Admission::DueSince(_));
     let stall = published.stall.as_ref().filter(|stall| stall.holds(loaded.version) && !overrides_stall);
@@ -127,6 +130,16 @@ async fn wake(app: &App, caller: &Caller, new: &NewRequest, published: &Publishe
     let sent =
         app.services.wakes.learn(&caller.org, &user, WakeReason::Published, published.first_position).await;
     if let Err(error) = sent {
+        tracing::warn!(event = "publish_followup_failed", org = caller.org.as_str(), %error);
+    }
+}
+
+/// Wakes the judge of shadow answers; see [`wake`]. That learning stands still does not concern it.
+async fn wake_judge(app: &App, caller: &Caller, new: &NewRequest, published: &Published) {
+    let first_position = published.first_position;
+    let task = ShadowTask { user: UserHash::of(&new.request.user_id), first_position };
+    let wake = EvaluateWake::new(caller.org.clone(), EvaluateTask::Shadow(task), WakeReason::Published);
+    if let Err(error) = app.services.wakes.evaluate(&wake, &first_position.to_string()).await {
         tracing::warn!(event = "publish_followup_failed", org = caller.org.as_str(), %error);
     }
 }

@@ -1,6 +1,30 @@
 //! The evaluation of sessions.
 
+use serde_json::{Value, json};
+
 use crate::validation::rules::{self, POSITIVE, UNIT_INTERVAL};
+use crate::validation::{Faults, Path};
+
+/// The versions of the prompt that compares with the shadow, oldest first.
+pub const SHADOW_JUDGE_VERSIONS: [&str; 2] = ["v1.0.0", "v1.1.0"];
+/// The one that is used where nobody chose.
+pub const SHADOW_JUDGE_VERSION: &str = "v1.1.0";
+
+/// A version of that prompt which exists: verdicts under any other one would never come.
+pub(super) fn shadow_judge_version<'v>(
+    value: &'v Value,
+    at: Path<'_>,
+    faults: &mut Faults<'v>,
+) -> Option<String> {
+    let version = rules::non_blank(value, at, faults)?;
+    if SHADOW_JUDGE_VERSIONS.contains(&version.as_str()) {
+        return Some(version);
+    }
+    let expected = SHADOW_JUDGE_VERSIONS.map(|version| format!("'{version}'")).join(" or ");
+    let ctx = Some(json!({ "expected": expected }));
+    faults.add("enum", at, format!("Input should be {expected}"), value, ctx);
+    None
+}
 
 const SUCCESS_PROMPT: &str = "Evaluate whether the AI agent successfully handled the user's session.
 

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::evaluation::SHADOW_JUDGE_VERSIONS;
+
 type Document = Map<String, Value>;
 type Renames = &'static [(&'static str, &'static str)];
 
@@ -88,6 +90,16 @@ fn rename_all(document: &mut Document, renames: Renames) {
         if let Some(value) = document.remove(*old) {
             document.entry(*new).or_insert(value);
         }
+    }
+}
+
+/// Forgets a version of the judge's prompt that this release does not have (another one accepted it): the default
+/// holds, and the rest of the settings can be read.
+pub(super) fn unpin_unknown_judge(document: &mut Document) {
+    let name = "shadow_comparison_judge_prompt_version";
+    let pinned = document.get(name).and_then(Value::as_str);
+    if pinned.is_some_and(|version| !SHADOW_JUDGE_VERSIONS.contains(&version)) {
+        document.remove(name);
     }
 }
 

@@ -22,7 +22,7 @@ mod storage;
 mod windows;
 
 pub use change::{Change, ConfigFault};
-pub use evaluation::AgentSuccessConfig;
+pub use evaluation::{AgentSuccessConfig, SHADOW_JUDGE_VERSION, SHADOW_JUDGE_VERSIONS};
 pub(crate) use experiments::{EXPERIMENT_ID_CHARS_MAX, HOLDOUT};
 pub use experiments::{ExperimentFault, RetrievalExperiment, RetrievalExperimentRecord};
 pub use extractors::{

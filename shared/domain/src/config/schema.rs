@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::evaluation::AgentSuccessConfig;
+use super::evaluation::{AgentSuccessConfig, SHADOW_JUDGE_VERSION, shadow_judge_version};
 use super::experiments::{RetrievalExperiment, RetrievalExperimentRecord};
 use super::extractors::{Aggregation, PlaybookExtractor, ProfileExtractor};
 use super::migrate;
@@ -83,7 +83,8 @@ record! {
         /// Judgements at once.
         eval_concurrency_limit: i64 = optional(10, rules::integer(POSITIVE)),
         /// The version of the prompt that compares with the shadow.
-        shadow_comparison_judge_prompt_version: String = optional("v1.1.0".to_owned(), rules::non_blank),
+        shadow_comparison_judge_prompt_version: String =
+            optional(SHADOW_JUDGE_VERSION.to_owned(), shadow_judge_version),
     }
     forbids others;
     check Config::check_windows;
@@ -130,7 +131,7 @@ impl Default for Config {
             shadow_mode_enabled: false,
             eval_sample_n_per_stratum: 200,
             eval_concurrency_limit: 10,
-            shadow_comparison_judge_prompt_version: "v1.1.0".to_owned(),
+            shadow_comparison_judge_prompt_version: SHADOW_JUDGE_VERSION.to_owned(),
         }
     }
 }
@@ -154,6 +155,7 @@ impl Config {
             migrate::rename(map);
             migrate::strip_nulls(map);
             migrate::drop_unknown(map);
+            migrate::unpin_unknown_judge(map);
         }
         Self::read_document(&document)
     }

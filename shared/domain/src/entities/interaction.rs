@@ -111,6 +111,13 @@ impl Interaction {
         matches!(self.role.trim().to_ascii_lowercase().as_str(), "system" | "developer")
     }
 
+    /// Whether the agent answered here and a shadow agent did too: two answers that can be compared.
+    #[must_use]
+    pub fn is_shadowed_answer(&self) -> bool {
+        let role = self.role.trim().to_lowercase();
+        matches!(role.as_str(), "agent" | "assistant") && !self.shadow_content.is_empty()
+    }
+
     /// The text that is embedded and indexed: what was said, and the action in words on a line of its own.
     #[must_use]
     pub fn searchable_text(&self) -> String {

@@ -9,6 +9,7 @@ mod outcome;
 mod playbook;
 mod profile;
 mod retrieved_learning;
+mod shadow;
 
 pub use evaluation::{AGENT_SUCCESS, EvaluationResult, FailureType};
 pub use interaction::{
@@ -22,6 +23,7 @@ pub use retrieved_learning::{
     DiagnosisCategory, LearningImpact, PlaybookDiagnosis, RetrievedLearningDiagnostics,
     RetrievedLearningKind, RetrievedLearningResult, RetrievedLearningState,
 };
+pub use shadow::{BetterRequest, ShadowOutcome, ShadowVerdict};
 
 /// Numbers of a vector on the wire; shorter ones are padded with zeros.
 pub const EMBEDDING_DIMENSIONS: usize = 512;

@@ -13,7 +13,25 @@ pub(crate) const EVALUATION_PREFIX: &str = "E#";
 pub(crate) const PAST_EVALUATION_PREFIX: &str = "EH#";
 /// Hex digits that stand for the evaluation and the agent version: 160 bits.
 pub(super) const EVALUATION_HASH_CHARS: usize = 40;
+/// Sort keys of requests whose shadow answers wait for the judge begin so.
+pub(crate) const SHADOW_JOB_PREFIX: &str = "SJ#";
+/// Sort keys of what the judge found of turns with shadow answers begin so.
+pub(crate) const SHADOW_TURN_PREFIX: &str = "SV#";
+/// Hex digits that stand for a version of the judge's prompt: 80 bits.
+pub(crate) const VERSION_HASH_CHARS: usize = 20;
+
 impl UserKeys<'_> {
+    /// The requests with shadow answers that wait for the judge, by the position of the first interaction.
+    pub(crate) fn shadow_job(&self, first_position: i64) -> Key {
+        Key::new(self.partition(), format!("{SHADOW_JOB_PREFIX}{}", padded(first_position)))
+    }
+
+    /// What the judge found of a turn under one version of its prompt.
+    pub(crate) fn shadow_turn(&self, interaction_id: i64, version: &str) -> Key {
+        let version = &hash_hex(version)[..VERSION_HASH_CHARS];
+        Key::new(self.partition(), format!("{SHADOW_TURN_PREFIX}{interaction_id}#{version}"))
+    }
+
     /// The verdict in force.
     pub(crate) fn evaluation(&self, result: &EvaluationResult) -> Key {
         let which = [result.evaluation_name.as_str(), result.agent_version.as_str()].join("\0");

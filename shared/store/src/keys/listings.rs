@@ -1,6 +1,8 @@
 //! The partitions of the index `by_time`.
 
-use domain::ids::OrgId;
+use domain::ids::{OrgId, hash_hex};
+
+use super::VERSION_HASH_CHARS;
 
 /// What is listed by time across users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,4 +43,10 @@ impl Listing {
         };
         format!("O#{org}#{kind}#0")
     }
+}
+
+/// The partition of the index `by_time` that lists verdicts on shadow answers under one version of the judge's
+/// prompt, by when they were judged: numbers are never made of more than one version.
+pub(crate) fn shadow_verdicts_partition(org: &OrgId, version: &str) -> String {
+    format!("O#{org}#SV-{}#0", &hash_hex(version)[..VERSION_HASH_CHARS])
 }
