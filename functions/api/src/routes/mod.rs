@@ -25,6 +25,7 @@ mod review;
 mod search;
 mod select;
 mod sessions;
+mod shadow;
 mod stalls;
 mod system;
 mod versions;
@@ -38,7 +39,7 @@ use runtime::App;
 use crate::layers::{not_found, wrong_method};
 
 /// Every route: method and path. What the two-tenant tests and the OpenAPI document are checked against.
-pub const ROUTES: [(&str, &str); 74] = [
+pub const ROUTES: [(&str, &str); 75] = [
     ("GET", "/"),
     ("GET", "/health"),
     ("GET", "/health/live"),
@@ -107,6 +108,7 @@ pub const ROUTES: [(&str, &str); 74] = [
     ("DELETE", "/api/evaluations/regenerate/{job_id}"),
     ("POST", "/api/evaluations/grade_on_demand"),
     ("GET", "/api/evaluations/grade_on_demand/{grade_id}"),
+    ("GET", "/api/evaluations/shadow_comparisons/recent"),
     ("GET", "/api/retrieval_experiments"),
     ("POST", "/api/retrieval_experiments"),
     ("POST", "/api/retrieval_experiments/stop"),
@@ -240,6 +242,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/evaluations/regenerate/{job_id}", delete(regeneration::cancel))
         .route("/api/evaluations/grade_on_demand", post(grading::grade_on_demand))
         .route("/api/evaluations/grade_on_demand/{grade_id}", get(grading::grade))
+        .route("/api/evaluations/shadow_comparisons/recent", get(shadow::recent))
         .route("/api/retrieval_experiments", get(experiments::list))
         .route("/api/retrieval_experiments", post(experiments::start))
         .route("/api/retrieval_experiments/stop", post(experiments::stop))

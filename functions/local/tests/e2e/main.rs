@@ -43,6 +43,7 @@ mod reviewing;
 mod script;
 mod searching;
 mod sessions;
+mod shadow;
 mod site_vars;
 mod stalls;
 mod support;

@@ -37,6 +37,7 @@ pub(crate) enum Purpose {
     Review,
     Aggregation,
     Judge,
+    Comparison,
 }
 
 /// What a request is for.
@@ -55,6 +56,7 @@ pub(crate) fn purpose(request: &ReceivedRequest) -> Purpose {
         Some("memory_reflection") => Purpose::Reflection,
         Some("tagging") => Purpose::Tagging,
         Some("AgentSuccessEvaluationOutput") => Purpose::Judge,
+        Some("shadow_comparison" | "ShadowComparisonOutput") => Purpose::Comparison,
         Some("playbook_candidate_review") => Purpose::Review,
         _ if request.prompt().contains("<text_to_expand>") => Purpose::Expansion,
         _ => Purpose::Gate,
@@ -84,6 +86,7 @@ pub(crate) fn attentive(request: &ReceivedRequest) -> Scripted {
         }] })),
         Purpose::Expansion => Scripted::text("{}"),
         Purpose::Judge => Scripted::json(&verdict(&prompt)),
+        Purpose::Comparison => Scripted::json(&comparison(&prompt)),
         Purpose::Aggregation => Scripted::json(&aggregation(&prompt)),
     }
 }
@@ -99,6 +102,20 @@ fn verdict(prompt: &str) -> Value {
         "is_escalated": prompt.contains("human please"),
         "number_of_correction_per_session": complaints.len(),
     })
+}
+
+/// The better of two answers is the one that says that it is good.
+fn comparison(prompt: &str) -> Value {
+    let is_good = |block: &str| {
+        let answer = prompt.split(&format!("<{block}>\n")).nth(1).and_then(|rest| rest.split("\n</").next());
+        answer.is_some_and(|answer| answer.contains("good"))
+    };
+    let better = match (is_good("first_response"), is_good("second_response")) {
+        (true, false) => "1",
+        (false, true) => "2",
+        _ => "tie",
+    };
+    json!({ "better_request": better, "is_significantly_better": better != "tie", "comparison_reason": "It is good." })
 }
 
 /// The call that ends an extraction.

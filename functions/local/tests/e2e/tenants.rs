@@ -58,6 +58,7 @@ fn case(method: &str, path: &str, mark: &str) -> Option<Case> {
         ("POST", "/api/cancel_operation") => Case::Read(json!({ "service_name": mark })),
         ("GET", "/api/get_all_interactions") => Case::Query("?limit=100"),
         ("GET", "/api/get_all_profiles") => Case::Query("?profile_id=p1&include_tombstones=true"),
+        ("GET", "/api/evaluations/shadow_comparisons/recent") => Case::Query("?limit=5"),
         ("POST", "/api/get_agent_success_evaluation_results") => Case::Read(json!({})),
         ("POST", "/api/evaluations/regenerate") => Case::Write(json!({ "from_ts": 0, "to_ts": 9 })),
         ("POST", "/api/evaluations/grade_on_demand") => {
@@ -281,6 +282,7 @@ async fn every_reading_route_shows_its_own_organisation_what_it_wrote() {
         "/api/evaluations/regenerate/{job_id}",
         "/api/evaluations/grade_on_demand",
         "/api/evaluations/grade_on_demand/{grade_id}",
+        "/api/evaluations/shadow_comparisons/recent",
         // No session has been silent for long enough.
         "/api/get_agent_success_evaluation_results",
         // Nothing was judged.

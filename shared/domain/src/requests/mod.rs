@@ -18,9 +18,11 @@ pub mod retrieved_learning;
 pub mod review;
 pub mod search;
 pub mod sessions;
+mod shadow;
 mod shared;
 pub mod versions;
 
 pub use cache::InvalidateCache;
 pub use choices::{SearchMode, SearchedEntity, WireStatus};
+pub use shadow::RecentShadowQuery;
 pub use shared::StatusFilter;

@@ -14,6 +14,7 @@ mod provenance;
 mod publishing;
 mod requests;
 mod review;
+mod shadow;
 mod stalls;
 mod versions;
 
@@ -40,6 +41,7 @@ pub use provenance::{ProvenanceAnswer, ProvenanceStatus, SourcePlaybookView};
 pub use publishing::{FinalizeAnswer, LearningReason, LearningState, LearningStatusAnswer, PublishAnswer};
 pub use requests::{InteractionView, RequestDataView, RequestView, SessionView};
 pub use review::{EVIDENCE_UNAVAILABLE, ReviewAnswer, ReviewDecision, ReviewEdit, ReviewResult};
+pub use shadow::{RecentShadowComparisons, ShadowOutputView, ShadowVerdictView};
 pub use stalls::{NotifiedAnswer, StallAnswer};
 pub use versions::{
     DowngradeProfilesAnswer, DowngradeUserPlaybooksAnswer, UpgradeProfilesAnswer, UpgradeUserPlaybooksAnswer,

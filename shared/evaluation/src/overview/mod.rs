@@ -26,7 +26,7 @@ use domain::views::{EvaluationResultView, HeroBlock, OverviewAnswer, SessionSlic
 use attribution::rule_attribution;
 use curve::{buckets, group_trends, state};
 pub use load::evaluation_overview;
-pub use shadow::{ShadowOutcome, ShadowVerdict};
+pub use shadow::ShadowVerdict;
 use shadow::{in_window, shadow_trend};
 use sources::source_set_comparison;
 use tiles::{context_tiles, score_distribution};

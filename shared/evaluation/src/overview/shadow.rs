@@ -2,22 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use domain::entities::{self, ShadowOutcome};
 use domain::time::{EpochSeconds, utc_date};
 use domain::views::{ShadowDay, ShadowTotal, ShadowTrend};
 
 use super::numbers::{count, part};
 use super::windows::Windows;
-
-/// Whose answer was better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShadowOutcome {
-    /// The regular one, made with memory.
-    Win,
-    /// The shadow's.
-    Loss,
-    /// Neither.
-    Tie,
-}
 
 /// A comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +16,12 @@ pub struct ShadowVerdict {
     pub at: EpochSeconds,
     /// How it ended.
     pub outcome: ShadowOutcome,
+}
+
+impl From<&entities::ShadowVerdict> for ShadowVerdict {
+    fn from(verdict: &entities::ShadowVerdict) -> Self {
+        Self { at: verdict.created_at, outcome: verdict.outcome() }
+    }
 }
 
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Worked numbers.
 
-use domain::entities::{EvaluationResult, FailureType, RetrievalExperimentArm};
+use domain::entities::{EvaluationResult, FailureType, RetrievalExperimentArm, ShadowOutcome};
 use domain::requests::overview::{OverviewBucket, SourceSet};
 use domain::time::EpochSeconds;
 use domain::views::{BehaviorSuccess, HeroState, OverviewAnswer};

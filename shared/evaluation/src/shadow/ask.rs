@@ -39,7 +39,7 @@ pub fn render(
         ("request_1_response", Value::from(first)),
         ("request_2_response", Value::from(second)),
     ];
-    PromptBank::builtin().render(PROMPT, &variables, Some(named)).map(|rendered| rendered.text)
+    PromptBank::builtin().render("shadow_comparison", &variables, Some(named)).map(|rendered| rendered.text)
 }
 
 /// Asks which of the two answers of a prompt is better.
