@@ -107,7 +107,8 @@ pub enum NextLook {
 }
 
 impl Store {
-    /// Takes a session for judging until `until_ms`. `session` is the hash of the session id.
+    /// Takes a session for judging until `until_ms`. `session` is the hash of the session id. An attempt is counted
+    /// from the start, so that who dies of it is counted; giving the session back says how many there were.
     ///
     /// # Errors
     /// [`StoreError`] when the table fails or the item is damaged.
@@ -117,18 +118,25 @@ impl Store {
         session: &str,
         owner: &str,
         until_ms: EpochMillis,
+        is_attempt: bool,
     ) -> Result<SessionTaken, StoreError> {
         let key = keys.session_by_hash(session);
-        let expression = Expression::new(format!("SET {OWNER} = :me, {UNTIL} = :until"))
-            .condition(format!(
-                "attribute_exists({VERSION}) AND \
+        let expression =
+            Expression::new(format!("SET {OWNER} = :me, {UNTIL} = :until ADD {ATTEMPTS} :attempt"))
+                .condition(format!(
+                    "attribute_exists({VERSION}) AND \
                  (attribute_not_exists({UNTIL}) OR {UNTIL} < :now OR {OWNER} = :me)"
-            ))
-            .value(":me", text(owner))
-            .value(":until", number(until_ms))
-            .value(":now", number(self.clock.now_ms()));
+                ))
+                .value(":me", text(owner))
+                .value(":until", number(until_ms))
+                .value(":attempt", number(i64::from(is_attempt)))
+                .value(":now", number(self.clock.now_ms()));
         match self.update_one(&key, expression).await? {
-            Some(item) => Ok(SessionTaken::Held(Box::new(held(&item, owner)?))),
+            Some(item) => {
+                let mut held = held(&item, owner)?;
+                held.attempts -= i64::from(is_attempt);
+                Ok(SessionTaken::Held(Box::new(held)))
+            }
             None if self.get(&key).await?.is_some() => Ok(SessionTaken::Busy),
             None => Ok(SessionTaken::Unknown),
         }
@@ -153,7 +161,8 @@ impl Store {
     }
 
     /// Puts a verdict in force and gives its session back, in one. Should somebody have published meanwhile, the
-    /// session is to be looked at once more, `delay` seconds after its last request. `attempts` are those in vain so far. The timer to be set, if any.
+    /// session is to be looked at once more, `delay` seconds after its last request. `attempts` are those in vain so far; a
+    /// verdict that is not on the whole session leaves it to be judged. The timer to be set, if any.
     ///
     /// # Errors
     /// [`EvaluationCommitError`]; nothing was written but after a lost answer.
@@ -164,6 +173,7 @@ impl Store {
         commit: &EvaluationCommit<'_>,
         (next, attempts): (NextLook, i64),
         delay: i64,
+        is_whole: bool,
     ) -> Result<Option<SessionTimer>, EvaluationCommitError> {
         let judged = held.record.version;
         let mut seen = held.clone();
@@ -174,7 +184,7 @@ impl Store {
             }
             let mut transaction = Transaction::default();
             let placed = self.add_evaluation(&mut transaction, keys, commit)?;
-            let leaving = leaving(keys, &seen, next, attempts, Some(judged));
+            let leaving = leaving(keys, &seen, next, attempts, is_whole.then_some(judged));
             let session = transaction.update(self, &keys.session(&held.session_id), leaving);
             match transaction.commit(self).await {
                 Ok(()) => return Ok(timer(&seen, next)),

@@ -5,7 +5,7 @@ use domain::ids::OrgId;
 use domain::judging::AgentSuccessStatus;
 use domain::time::{EpochMillis, EpochSeconds};
 use learning::services::Services;
-use store::{NextLook, SessionHeld, SessionTaken, SessionTimer, UserKeys};
+use store::{NextLook, SessionHeld, SessionTaken, SessionTimer, StoreError, UserKeys};
 use wake::SessionTask;
 
 use super::run::{Held, RunError, RunOrder, RunOutcome, judge_held};
@@ -44,7 +44,8 @@ pub async fn look(
     let keys = UserKeys { org, user: &task.user };
     let owner = services.ids.uuid();
     loop {
-        let taken = services.store.take_session(&keys, &task.session, &owner, deadline_ms + GRACE_MS).await?;
+        let taken =
+            services.store.take_session(&keys, &task.session, &owner, deadline_ms + GRACE_MS, true).await?;
         let held = match taken {
             SessionTaken::Unknown => return Ok(Looked::Nothing),
             SessionTaken::Busy => return Ok(Looked::Busy),
@@ -54,6 +55,11 @@ pub async fn look(
             Ok(Some(looked)) => return Ok(looked),
             // Somebody published meanwhile: look again.
             Ok(None) => {}
+            Err(RunError::Store(error @ StoreError::Corrupt { .. })) => {
+                tracing::error!(event = "evaluation_unreadable", org = org.as_str(), %error);
+                leave(services, &keys, &held, NextLook::Never, 0).await?;
+                return Ok(Looked::Nothing);
+            }
             Err(error) => {
                 services.store.leave_session(&keys, &held, NextLook::Unchanged, held.attempts).await?;
                 return Err(error);
@@ -72,6 +78,12 @@ async fn look_at(
         leave(services, keys, held, NextLook::Unchanged, held.attempts).await?;
         return Ok(Some(Looked::Nothing));
     };
+    if held.attempts > ATTEMPTS_MAX {
+        // Whoever was at it died, every time.
+        tracing::error!(event = "evaluation_given_up", org = keys.org.as_str(), attempts = held.attempts);
+        let left = leave(services, keys, held, NextLook::Never, 0).await?;
+        return Ok(left.then_some(Looked::Nothing));
+    }
     let now = services.clock.now();
     let silent_at = held.record.last_at + services.evaluation_delay_seconds;
     if now < silent_at.max(held.not_before.unwrap_or(0)) {

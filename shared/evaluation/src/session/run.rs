@@ -111,7 +111,7 @@ pub enum RunError {
 pub async fn run(services: &Services, order: &RunOrder, deadline_ms: EpochMillis) -> Result<Run, RunError> {
     let keys = UserKeys { org: &order.org, user: &order.user };
     let owner = services.ids.uuid();
-    match services.store.take_session(&keys, &order.session, &owner, deadline_ms + GRACE_MS).await? {
+    match services.store.take_session(&keys, &order.session, &owner, deadline_ms + GRACE_MS, false).await? {
         SessionTaken::Busy => Ok(Run::Busy),
         SessionTaken::Unknown => {
             let status = AgentSuccessStatus::NotApplicable;
@@ -270,7 +270,8 @@ fn of_enabled_sources(
 ) -> Vec<RequestDocument> {
     let enabled =
         config.agent_success_config.as_ref().and_then(|config| config.request_sources_enabled.as_ref());
-    let Some(enabled) = enabled else { return requests };
+    // None named is all.
+    let Some(enabled) = enabled.filter(|enabled| !enabled.is_empty()) else { return requests };
     let is_enabled = |source: &str| enabled.iter().any(|one| one == source);
     match source {
         Some(source) if is_enabled(source) => requests,
@@ -301,7 +302,8 @@ async fn commit(
     let commit =
         EvaluationCommit { result: &result, replaced: in_force.iter().find(is_replaced), purge_epoch };
     let delay = services.evaluation_delay_seconds;
-    match store.commit_evaluation(keys, held, &commit, (next, attempts), delay).await {
+    match store.commit_evaluation(keys, held, &commit, (next, attempts), delay, order.through.is_none()).await
+    {
         Ok(timer) => {
             infer(services, order, &result).await;
             let outcome = RunOutcome { result_id: Some(id), ..RunOutcome::new(AgentSuccessStatus::Complete) };
