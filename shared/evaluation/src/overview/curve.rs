@@ -16,9 +16,13 @@ const DAYS_WITHOUT_SHADOW_MIN: EpochSeconds = 7;
 const DAYS_WITH_SHADOW_MIN: EpochSeconds = 14;
 const COMPARISONS_MIN: usize = 500;
 
-/// How much there is to show, with so many comparisons to the shadow.
-pub(super) fn state(standing: &Standing<'_>, comparisons: usize) -> HeroState {
-    let Some(earliest) = standing.earliest else { return HeroState::Empty };
+/// How much there is to show of so many verdicts and comparisons to the shadow.
+pub(super) fn state(standing: &Standing<'_>, verdicts: usize, comparisons: usize) -> HeroState {
+    if verdicts == 0 {
+        return HeroState::Empty;
+    }
+    // The index may not know yet what was read beside it: then the first verdict is of today.
+    let earliest = standing.earliest.unwrap_or(standing.now);
     let days = (standing.now - earliest).div_euclid(DAY);
     match standing.is_shadow_enabled {
         false if days >= DAYS_WITHOUT_SHADOW_MIN => HeroState::ShadowOff,

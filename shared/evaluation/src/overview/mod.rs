@@ -107,7 +107,7 @@ pub fn overview(
     let shown: &[ShadowVerdict] = if request.include_shadow { &compared } else { &[] };
     OverviewAnswer {
         hero: HeroBlock {
-            state: state(standing, compared.len()),
+            state: state(standing, rows.trend.len(), compared.len()),
             regular_success_rate_pp: 100.0 * numbers::success_rate(&rows.trend),
             buckets: buckets(&rows.trend, request.bucket),
         },

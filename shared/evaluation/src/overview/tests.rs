@@ -156,16 +156,27 @@ fn points_of_the_curve_begin_with_their_day_or_their_epoch_week() {
 
 #[test]
 fn the_state_follows_the_time_since_the_first_verdict_and_the_comparisons() {
-    let after = |days: Option<i64>, is_shadow_enabled, comparisons| {
-        let earliest = days.map(|days| TO - days * DAY);
-        state(&Standing { earliest, is_shadow_enabled, ..STANDING }, comparisons)
+    let after = |days: i64, is_shadow_enabled, comparisons| {
+        let earliest = Some(TO - days * DAY);
+        state(&Standing { earliest, is_shadow_enabled, ..STANDING }, 1, comparisons)
     };
-    assert_eq!(after(None, true, 1_000), HeroState::Empty);
-    assert_eq!(after(Some(6), false, 0), HeroState::Empty);
-    assert_eq!(after(Some(7), false, 0), HeroState::ShadowOff);
-    assert_eq!(after(Some(13), true, 500), HeroState::Early);
-    assert_eq!(after(Some(14), true, 499), HeroState::Early);
-    assert_eq!(after(Some(14), true, 500), HeroState::Full);
+    assert_eq!(after(6, false, 0), HeroState::Empty);
+    assert_eq!(after(7, false, 0), HeroState::ShadowOff);
+    assert_eq!(after(13, true, 500), HeroState::Early);
+    assert_eq!(after(14, true, 499), HeroState::Early);
+    assert_eq!(after(14, true, 500), HeroState::Full);
+}
+
+#[test]
+fn a_span_without_verdicts_is_empty_however_old_the_organisation_is() {
+    let results = [success(1, TO - 30 * DAY)];
+    let state = |from, is_shadow_enabled| {
+        let standing = Standing { is_shadow_enabled, ..STANDING };
+        overview(&span(from, TO), &standing, &results, &Slices::default(), &[]).hero.state
+    };
+    assert_eq!(state(TO - 30 * DAY, false), HeroState::ShadowOff);
+    assert_eq!(state(TO - 30 * DAY + 1, false), HeroState::Empty);
+    assert_eq!(state(TO - 30 * DAY + 1, true), HeroState::Empty);
 }
 
 #[test]
