@@ -1,14 +1,16 @@
 //! One user's part in a session.
 
+use std::collections::HashMap;
+
 use domain::ids::{RequestId, SessionId};
 use domain::time::EpochSeconds;
 
 use crate::Store;
 use crate::attributes::{
-    AT, COUNT, FIRST_AT, FIRST_POSITION, Item, ItemReader, LAST_POSITION, REQUEST, VERSION,
+    AT, COUNT, FIRST_AT, FIRST_POSITION, Item, ItemReader, LAST_POSITION, REQUEST, SK, VERSION,
 };
 use crate::error::StoreError;
-use crate::keys::UserKeys;
+use crate::keys::{Key, UserKeys};
 
 /// What is known of a session without reading its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +42,27 @@ impl Store {
         session: &SessionId,
     ) -> Result<Option<SessionRecord>, StoreError> {
         self.get(&keys.session(session)).await?.as_ref().map(SessionRecord::from_item).transpose()
+    }
+
+    /// A user's part in several sessions, each named once; a hundred are one call. Sessions that are gone are left
+    /// out. Consistently read.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the table fails or an item is damaged.
+    pub async fn sessions_of(
+        &self,
+        keys: &UserKeys<'_>,
+        sessions: &[SessionId],
+    ) -> Result<HashMap<SessionId, SessionRecord>, StoreError> {
+        let asked: Vec<Key> = sessions.iter().map(|session| keys.session(session)).collect();
+        let session_of: HashMap<&str, &SessionId> = asked.iter().map(Key::sk).zip(sessions).collect();
+        let mut records = HashMap::with_capacity(sessions.len());
+        for item in self.get_many(&asked).await? {
+            let reader = ItemReader(&item);
+            let session = session_of.get(reader.text(SK)?).ok_or_else(|| reader.corrupt(SK))?;
+            records.insert((*session).clone(), SessionRecord::from_item(&item)?);
+        }
+        Ok(records)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use domain::requests::overview::GetEvaluationOverview;
-use evaluation::overview::{ShadowVerdict, evaluation_overview};
+use evaluation::overview::evaluation_overview;
 use runtime::App;
 
 use crate::access::Caller;
@@ -19,9 +19,5 @@ pub(crate) async fn get_evaluation_overview(
     let request = GetEvaluationOverview::parse(&body)?;
     let loaded = app.orgs.load(&caller.org).await?;
     let (store, now) = (&app.services.store, app.services.clock.now());
-    let version = &loaded.config.shadow_comparison_judge_prompt_version;
-    let compared =
-        store.shadow_verdicts_between(&caller.org, version, request.from_ts, request.to_ts, None).await?;
-    let compared: Vec<ShadowVerdict> = compared.iter().map(ShadowVerdict::from).collect();
-    ok(evaluation_overview(store, &caller.org, &loaded.config, &request, &compared, now).await?)
+    ok(evaluation_overview(store, &caller.org, &loaded.config, &request, now).await?)
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::entities::{AGENT_SUCCESS, EvaluationResult, FailureType};
 use domain::ids::{RequestId, SessionId, UserHash, UserId};
+use retrospect::cloud::counters::Snapshot;
 use serde_json::{Value, json};
 use store::{EvaluationCommit, UserKeys};
 
@@ -291,4 +292,35 @@ async fn every_member_follows_from_what_was_published_and_judged() {
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(seen[name], *value, "{name}");
     }
+}
+
+/// What the overview of sessions of one user costs that go on side by side.
+async fn cost_of_sessions_side_by_side(sessions: i64) -> Snapshot {
+    let site = Site::offline().await;
+    let name = |id: i64| format!("side-{id}");
+    for round in 1..=2 {
+        for id in 1..=sessions {
+            site.acme.publish(&request("ana", &name(id), &format!("r{id}-{round}"), &["hello"])).await;
+        }
+    }
+    let at = site.deployment.app.services.clock.now();
+    for id in 1..=sessions {
+        let judged = Judged { user: "ana".to_owned(), session: name(id), ..Judged::new(id, at) };
+        judged.judge(&site).await;
+    }
+    let body = json!({ "from_ts": at, "to_ts": at });
+    site.acme.ok(PATH, &body).await;
+    let before = site.cost();
+    let seen = site.acme.ok(PATH, &body).await;
+    let cost = site.cost_since(&before);
+    assert_eq!(seen["hero"]["buckets"][0]["regular_n"], sessions);
+    cost
+}
+
+#[tokio::test]
+async fn sessions_of_a_user_that_go_on_side_by_side_are_read_once_however_many_they_are() {
+    let (few, many) = (cost_of_sessions_side_by_side(3).await, cost_of_sessions_side_by_side(40).await);
+    assert_eq!(few.calls("dynamodb", "Query"), 4, "verdicts, the first one, comparisons, requests: {few:?}");
+    assert_eq!(few.calls("dynamodb", "BatchGetItem"), 2, "verdicts, sessions: {few:?}");
+    assert_eq!(many.all_calls(), few.all_calls(), "{many:?}");
 }

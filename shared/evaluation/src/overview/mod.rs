@@ -9,6 +9,7 @@ mod numbers;
 mod properties;
 mod shadow;
 mod sources;
+mod stretches;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
