@@ -33,6 +33,7 @@ mod outcome_inference;
 mod outcome_lists;
 mod outcomes;
 mod overview;
+mod overview_reference;
 mod provenance;
 mod providers;
 mod reflection;
