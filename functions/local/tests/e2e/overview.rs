@@ -147,3 +147,27 @@ async fn sessions_of_a_user_that_go_on_side_by_side_are_read_once_however_many_t
     assert_eq!(few.calls("dynamodb", "BatchGetItem"), 2, "verdicts, sessions: {few:?}");
     assert_eq!(many.all_calls(), few.all_calls(), "{many:?}");
 }
+
+#[tokio::test]
+async fn verdicts_and_sessions_of_another_organisation_are_not_in_it() {
+    let site = Site::offline().await;
+    let beta = site.caller("beta").await;
+    let judged = Judged::new(1, site.deployment.app.services.clock.now());
+    // The same user and session, earlier, of another source and citing something else.
+    let theirs = request(&judged.user, &judged.session, "r0", &["hello"]);
+    let mut theirs = with(theirs, json!({ "source": "beta" }));
+    theirs["interaction_data_list"][0]["citations"] = json!([{ "kind": "profile", "real_id": "of beta" }]);
+    beta.publish(&theirs).await;
+    judged.publish(&site).await;
+    judged.judge(&site).await;
+
+    let body = json!({ "from_ts": 0, "to_ts": 4_102_444_800_i64 });
+    let ours = site.acme.ok(PATH, &body).await;
+    assert_eq!(ours["recent_results"].as_array().unwrap().len(), 1);
+    assert_eq!(ours["source_set_comparison"]["available_sources"], json!([judged.source]));
+    assert_eq!(ours["rule_attribution"].as_array().unwrap().len(), judged.cited.len());
+    let seen = beta.ok(PATH, &body).await;
+    assert_eq!(seen["hero"], json!({ "state": "empty", "regular_success_rate_pp": 0.0, "buckets": [] }));
+    assert_eq!((&seen["recent_results"], &seen["rule_attribution"]), (&json!([]), &json!([])));
+    assert_eq!(seen["source_set_comparison"]["source_sessions"], json!([]));
+}
