@@ -157,20 +157,7 @@ impl Store {
         limit: usize,
         start: Option<Item>,
     ) -> Result<ItemPage, StoreError> {
-        let answer = self
-            .dynamo
-            .query()
-            .table_name(&self.table)
-            .index_name("by_time")
-            .key_condition_expression(format!("{BY_TIME_PK} = :pk"))
-            .expression_attribute_values(":pk", text(partition))
-            .scan_index_forward(false)
-            .limit(i32::try_from(limit.max(1)).unwrap_or(i32::MAX))
-            .set_exclusive_start_key(start)
-            .send()
-            .await
-            .map_err(|error| StoreError::from_sdk("Query", error))?;
-        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+        self.query_by_time_between(partition, (0, EpochSeconds::MAX), Some(limit), start).await
     }
 
     /// As [`Self::query_by_time`], of a span of time, both ends included.

@@ -53,8 +53,10 @@ pub async fn look(
         };
         match look_at(services, &keys, &held).await {
             Ok(Some(looked)) => return Ok(looked),
-            // Somebody published meanwhile: look again.
-            Ok(None) => {}
+            // Somebody published meanwhile: look again. What was no attempt is not counted as one.
+            Ok(None) => {
+                services.store.leave_session(&keys, &held, NextLook::Unchanged, held.attempts).await?;
+            }
             Err(RunError::Store(error @ StoreError::Corrupt { .. })) => {
                 tracing::error!(event = "evaluation_unreadable", org = org.as_str(), %error);
                 leave(services, &keys, &held, NextLook::Never, 0).await?;
